@@ -1,0 +1,81 @@
+"""Multi-head attention over the few points of a history, for many experiments at once.
+
+Arrays are ``[head, channel, token, ...]``; the trailing axes are experiments. On a CPU eight heads of
+width four over some twenty tokens are thousands of tiny matrix products, so there every sum over tokens
+is written out: each term is one long vector operation over the experiments. Elsewhere, and for a single
+experiment, the usual two matrix products are faster. Both compute
+
+    out_i = sum_j softmax_j(q_i . k_j / sqrt(channels)) v_j
+"""
+
+import functools
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+__all__ = ["attend", "attend_by_products", "attend_by_sums"]
+
+# Large enough to silence a masked token, small enough that differences of it stay finite in float32.
+MASKED = -1e30
+
+
+def attend(q: Array, k: Array, v: Array, mask: Array) -> Array:
+    """Attention of the tokens of ``q`` to those tokens of ``k`` and ``v`` where ``mask [token, ...]`` is True."""
+    if q.ndim == 3:
+        return attend_by_products(q, k, v, mask)
+    return jax.lax.platform_dependent(q, k, v, mask, cpu=attend_by_sums, default=attend_by_products)
+
+
+def attend_by_products(q: Array, k: Array, v: Array, mask: Array) -> Array:
+    """Two batched matrix products with a softmax between them."""
+    scores = jnp.einsum("hci...,hcj...->hij...", q, k) / q.shape[1] ** 0.5
+    weights = jax.nn.softmax(jnp.where(mask, scores, MASKED), axis=2)
+    return jnp.einsum("hij...,hcj...->hci...", weights, v)
+
+
+def attend_by_sums(q: Array, k: Array, v: Array, mask: Array) -> Array:
+    """The same with the sums over tokens and channels written out."""
+    return _attend_by_sums(q, k, v, jnp.where(mask, 0.0, MASKED).astype(q.dtype))
+
+
+def _sum(term: Callable[[int], Array], n: int) -> Array:
+    return functools.reduce(jnp.add, (term(i) for i in range(n)))
+
+
+# Without the barriers XLA would fuse the exponentials into each of their many consumers.
+_once = jax.lax.optimization_barrier
+
+
+@jax.custom_vjp
+def _attend_by_sums(q: Array, k: Array, v: Array, bias: Array) -> Array:
+    return _forward(q, k, v, bias)[0]
+
+
+def _forward(q, k, v, bias):
+    channels, tokens = k.shape[1], k.shape[2]
+    scale = channels**-0.5
+    scores_hij = _once(_sum(lambda c: q[:, c, :, None] * k[:, c, None], channels) * scale + bias)
+    top_hi = functools.reduce(jnp.maximum, (scores_hij[:, :, j] for j in range(tokens)))
+    exp_hij = _once(jnp.exp(scores_hij - top_hi[:, :, None]))
+    norm_hi = _once(1 / _sum(lambda j: exp_hij[:, :, j], tokens))
+    out_hci = _once(_sum(lambda j: exp_hij[:, None, :, j] * v[:, :, j : j + 1], tokens) * norm_hi[:, None])
+    return out_hci, (q, k, v, exp_hij, norm_hi, out_hci)
+
+
+def _backward(residuals, g):
+    q, k, v, exp_hij, norm_hi, out_hci = residuals
+    channels, tokens, queries = k.shape[1], k.shape[2], q.shape[2]
+    scale = channels**-0.5
+    dot_hi = _sum(lambda c: g[:, c] * out_hci[:, c], channels)
+    weights = _once(exp_hij * norm_hi[:, :, None])
+    g_weights = _sum(lambda c: g[:, c, :, None] * v[:, c, None], channels)
+    g_scores = _once(weights * (g_weights - dot_hi[:, :, None]) * scale)
+    g_q = _sum(lambda j: g_scores[:, None, :, j] * k[:, :, j : j + 1], tokens)
+    g_k = _sum(lambda i: g_scores[:, None, i] * q[:, :, i : i + 1], queries)
+    g_v = _sum(lambda i: weights[:, None, i] * g[:, :, i : i + 1], queries)
+    return *_once((g_q, g_k, g_v)), None
+
+
+_attend_by_sums.defvjp(_forward, _backward)

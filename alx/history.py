@@ -1,0 +1,71 @@
+"""The data measured so far: a set of (x, y) with a fixed capacity and a mask.
+
+Shapes never change while points are added, so one compilation serves a whole budget.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+__all__ = ["History"]
+
+
+class History(NamedTuple):
+    """A set of labelled points. Rows where ``mask`` is False are padding and have no influence.
+
+    Attributes:
+        x: inputs in the unit cube, ``[capacity, D]``.
+        y: standardised outputs, ``[capacity]``.
+        mask: which rows hold a point, ``[capacity]``.
+    """
+
+    x: Array
+    y: Array
+    mask: Array
+
+    @classmethod
+    def empty(cls, capacity: int, dim: int) -> "History":
+        """A history without points."""
+        if capacity < 1 or dim < 1:
+            raise ValueError(f"capacity and dim must be at least 1, got capacity={capacity} and dim={dim}")
+        return cls(jnp.zeros((capacity, dim)), jnp.zeros(capacity), jnp.zeros(capacity, bool))
+
+    @classmethod
+    def from_arrays(cls, x: ArrayLike, y: ArrayLike, capacity: int | None = None) -> "History":
+        """A history of the points ``x [n, D]``, ``y [n]`` with room for ``capacity`` of them (default: n)."""
+        x, y = jnp.asarray(x, float), jnp.asarray(y, float)
+        if x.ndim != 2 or y.shape != x.shape[:1]:
+            raise ValueError(f"x must be [n, D] and y [n], got shapes {x.shape} and {y.shape}")
+        n = x.shape[0]
+        capacity = n if capacity is None else capacity
+        if n > capacity:
+            raise ValueError(f"capacity must be at least the number of points {n}, got {capacity}")
+        pad = capacity - n
+        return cls(jnp.pad(x, ((0, pad), (0, 0))), jnp.pad(y, (0, pad)), jnp.arange(capacity) < n)
+
+    @property
+    def capacity(self) -> int:
+        return self.x.shape[-2]
+
+    @property
+    def count(self) -> Array:
+        """How many points the history holds."""
+        return self.mask.sum(-1)
+
+    def append(self, x: ArrayLike, y: ArrayLike) -> "History":
+        """Add one point in the first free row.
+
+        A full history raises a ValueError; under ``jit`` nothing can be raised, so there the point is
+        dropped and the history returned unchanged.
+        """
+        if not isinstance(self.mask, jax.core.Tracer) and bool(self.mask.all()):
+            raise ValueError(f"the history is full: its capacity is {self.capacity}")
+        row = jnp.where(self.mask.all(), self.capacity, jnp.argmin(self.mask))
+        return History(
+            self.x.at[row].set(x, mode="drop"),
+            self.y.at[row].set(y, mode="drop"),
+            self.mask.at[row].set(True, mode="drop"),
+        )
