@@ -1,0 +1,26 @@
+"""Amortized active learning: a policy trained on simulated functions says where to measure next.
+
+learner = alx.Learner("dim2-T20", bounds=[(-5, 10), (0, 15)])
+for _ in range(20):
+    x = learner.ask()
+    learner.tell(x, measure(x))
+"""
+
+from alx.history import History
+from alx.policy import Policy, PolicyConfig
+from alx.propose import propose, propose_batch, propose_from_pool
+from alx.store import load, save, shipped
+from alx.version import __version__
+
+__all__ = [
+    "History",
+    "Policy",
+    "PolicyConfig",
+    "__version__",
+    "load",
+    "propose",
+    "propose_batch",
+    "propose_from_pool",
+    "save",
+    "shipped",
+]
