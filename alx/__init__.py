@@ -7,6 +7,7 @@ for _ in range(20):
 """
 
 from alx.history import History
+from alx.learner import Learner
 from alx.policy import Policy, PolicyConfig
 from alx.propose import propose, propose_batch, propose_from_pool
 from alx.store import load, save, shipped
@@ -14,6 +15,7 @@ from alx.version import __version__
 
 __all__ = [
     "History",
+    "Learner",
     "Policy",
     "PolicyConfig",
     "__version__",

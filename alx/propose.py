@@ -7,12 +7,22 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.core import Tracer
 from jax.typing import ArrayLike
 
 from alx.history import History
 from alx.policy import Policy, PolicyConfig, apply
 
-__all__ = ["impute_mean", "impute_nearest", "propose", "propose_batch", "propose_from_pool"]
+__all__ = [
+    "impute_mean",
+    "impute_nearest",
+    "keep_apart",
+    "nearest",
+    "notice_capacity",
+    "propose",
+    "propose_batch",
+    "propose_from_pool",
+]
 
 # Training never sees an output this far out; beyond it the network's answer would mean nothing.
 LARGEST_Y = 10.0
@@ -23,7 +33,7 @@ def propose(policy: Policy, history: History) -> Array:
     """The next input ``[D]`` in the unit cube.
 
     Pure, for one experiment: use it inside ``jit``, ``lax.scan``, ``shard_map`` and ``grad``, and ``vmap`` it
-    over experiments. The answer does not depend on the order of the points, and an empty history has one, too.
+    over experiments. The order of the points does not matter, and an empty history has an answer, too.
     Outputs beyond ten standard deviations count as ten.
 
     Args:
@@ -43,11 +53,12 @@ def _check(config: PolicyConfig, history: History) -> None:
     if history.x.shape[1] != config.dim:
         raise ValueError(f"the policy is for {config.dim} inputs, got a history with {history.x.shape[1]}")
     if history.capacity > config.capacity:
-        _notice(config, history.capacity)
+        notice_capacity(config, history.capacity)
 
 
 @functools.cache
-def _notice(config: PolicyConfig, capacity: int) -> None:
+def notice_capacity(config: PolicyConfig, capacity: int) -> None:
+    """Say once that histories of this capacity go beyond the training."""
     logging.getLogger("alx").warning(
         "The capacity %d is larger than the %d points this policy was trained for; "
         "queries beyond those are outside what it has learned.",
@@ -87,7 +98,7 @@ def propose_from_pool(policy: Policy, history: History, pool: ArrayLike, availab
     if pool.shape[0] == 0:
         raise ValueError("the pool is empty")
     index = nearest(pool, available, propose(policy, history))
-    if not isinstance(index, jax.core.Tracer) and index < 0:
+    if not isinstance(index, Tracer) and index < 0:
         raise ValueError("the pool is exhausted: none of its points is available")
     return index
 
@@ -118,8 +129,8 @@ def propose_batch(policy: Policy, history: History, q: int, impute: Impute = imp
     """The next ``q`` inputs ``[q, D]`` at once, for parallel test benches.
 
     Each is proposed with the ones before it in the history, as if they had been measured; ``impute`` says
-    with which output. All are distinct: a proposal closer to another of the batch than ``q`` balls that
-    share the cube would be, moves to the nearest free place.
+    with which output. All are distinct: a proposal too close to another of the batch moves to the nearest
+    free place.
 
     Args:
         policy: the policy.
@@ -130,15 +141,12 @@ def propose_batch(policy: Policy, history: History, q: int, impute: Impute = imp
     if q < 1:
         raise ValueError(f"q must be at least 1, got {q}")
     _check(policy.config, history)
-    count, dim = history.capacity, policy.config.dim
-    room = History.empty(q, dim)
+    count = history.capacity
+    room = History.empty(q, policy.config.dim)
     pending = History(*(jnp.concatenate(pair) for pair in zip(history, room, strict=True)))
-    places = _lattice(max(256, 4 * q), dim)
 
     def add(pending: History, row: Array):
-        x = _propose(policy, pending)
-        taken = pending._replace(mask=pending.mask & (jnp.arange(count + q) >= count))
-        x = _keep_apart(x, taken, places, radius=0.25 * q ** (-1 / dim))
+        x = keep_apart(_propose(policy, pending), pending.x[count:], pending.mask[count:])
         y = impute(pending, x)
         pending = History(pending.x.at[row].set(x), pending.y.at[row].set(y), pending.mask.at[row].set(True))
         return pending, x
@@ -146,13 +154,21 @@ def propose_batch(policy: Policy, history: History, q: int, impute: Impute = imp
     return jax.lax.scan(add, pending, count + jnp.arange(q))[1]
 
 
-def _keep_apart(x: Array, taken: History, places: Array, radius: float) -> Array:
-    """``x``, or the nearest of ``places`` to it that keeps ``radius`` from all the taken points."""
-    options = jnp.concatenate([x[None], places.astype(x.dtype)])
-    squares = jnp.square(options[:, None] - taken.x).sum(-1)
-    distance = jnp.sqrt(jnp.where(taken.mask, squares, jnp.inf).min(1))
+@jax.jit
+def keep_apart(x: Array, taken: Array, mask: Array) -> Array:
+    """``x [D]`` itself, or the nearest free place when a taken point ``[q, D]`` is too close to it.
+
+    Too close is a quarter of the side of the small cubes that q points would share the unit cube with; so
+    there always is a free place.
+    """
+    q, dim = taken.shape
+    places = _lattice(max(256, 4 * q), dim).astype(x.dtype)
+    options = jnp.concatenate([x[None], places])
+    squares = jnp.square(options[:, None] - taken).sum(-1)
+    distance = jnp.sqrt(jnp.where(mask, squares, jnp.inf).min(1))
     detour = jnp.sqrt(jnp.square(options - x).sum(-1))
-    return options[jnp.argmin(jnp.where(distance >= radius, detour, 1e3 - distance))]
+    free = distance >= 0.25 * q ** (-1 / dim)
+    return options[jnp.argmin(jnp.where(free, detour, jnp.inf))]
 
 
 def _lattice(n: int, dim: int) -> Array:
