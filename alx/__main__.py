@@ -1,0 +1,118 @@
+"""``python -m alx``: list the shipped policies, export one, or propose the next point for a CSV of points."""
+
+import csv
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+
+from alx import export as export_formats
+from alx.files import write_bytes
+from alx.learner import Learner
+from alx.store import card, load, shipped
+
+__all__ = ["main"]
+
+Positional = tyro.conf.Positional
+
+
+def list_policies(name: Positional[str | None] = None) -> None:
+    """Print the names of the shipped policies with the title of their cards, or the card of one.
+
+    Args:
+        name: the policy whose whole card is printed.
+    """
+    if name is not None:
+        print(card(name).rstrip())
+        return
+    for each in shipped():
+        title = card(each).strip().splitlines()[0].lstrip("# ")
+        print(f"{each:<16} {title}")
+
+
+def export(policy: Positional[str], out: Path, capacity: int | None = None) -> None:
+    """Write a policy as one file that runs without alx.
+
+    Args:
+        policy: a shipped name or the path of a policy file.
+        out: the file; with the ending .onnx an ONNX model, with any other a jax.export artefact.
+        capacity: the number of points it takes; what the policy was trained for by default.
+    """
+    convert = export_formats.to_onnx if out.suffix == ".onnx" else export_formats.to_jax
+    write_bytes(out, convert(load(policy), capacity))
+    print(f"wrote {out}")
+
+
+def propose(
+    policy: Positional[str],
+    points: Positional[Path],
+    bounds: tuple[float, ...] | None = None,
+    n: Annotated[int, tyro.conf.arg(aliases=["-n"])] = 1,
+    y_mean: float | None = None,
+    y_std: float | None = None,
+) -> None:
+    """Print the next point, or the next n, as comma-separated values.
+
+    Args:
+        policy: a shipped name or the path of a policy file.
+        points: a CSV of the points so far, a row for each with its inputs and then its output, with or
+            without a header; - reads standard input.
+        bounds: low and high of each input, one after the other; 0 1 for each by default.
+        n: how many points.
+        y_mean: the mean of the outputs if it is known.
+        y_std: the standard deviation of the outputs if it is known.
+    """
+    chosen = load(policy)
+    dim = chosen.config.dim
+    if bounds is None:
+        bounds = (0.0, 1.0) * dim
+    if len(bounds) != 2 * dim:
+        raise ValueError(f"--bounds takes low and high of each of {dim} inputs, got {len(bounds)} numbers")
+    rows = _read_csv(points, dim + 1)
+    budget = max(chosen.config.capacity, len(rows) + n)
+    box = np.reshape(bounds, (dim, 2))
+    learner = Learner(chosen, box, y_mean=y_mean, y_std=y_std, budget=budget)
+    if len(rows):
+        learner.tell(rows[:, :dim], rows[:, dim])
+    for point in learner.ask(n):
+        print(",".join(f"{value:.9g}" for value in point))
+
+
+def _read_csv(path: Path, width: int) -> np.ndarray:
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
+        lines = [row for row in csv.reader(text.splitlines()) if row]
+    except (csv.Error, UnicodeDecodeError):
+        raise ValueError(f"{path} is not a CSV file") from None
+    if lines and not _is_number(lines[0][0]):
+        lines = lines[1:]
+    for number, row in enumerate(lines, 1):
+        if len(row) != width or not all(map(_is_number, row)):
+            raise ValueError(
+                f"{path} needs {width} numbers in each row, got {','.join(row)[:60]!r} in row {number}"
+            )
+    return np.array(lines, float).reshape(-1, width)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def main() -> None:
+    """Run the command line; bad input ends in one sentence and exit code 2."""
+    commands = {"list": list_policies, "export": export, "propose": propose}
+    try:
+        tyro.extras.subcommand_cli_from_dict(commands, prog="alx", description=__doc__)
+    except (ValueError, OSError) as error:
+        print(f"alx: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()
