@@ -44,8 +44,14 @@ def _sum(term: Callable[[int], Array], n: int) -> Array:
     return functools.reduce(jnp.add, (term(i) for i in range(n)))
 
 
-# Without the barriers XLA would fuse the exponentials into each of their many consumers.
-_once = jax.lax.optimization_barrier
+def _runtime_one(x: Array) -> Array:
+    """1, in a way that the compiler does not know.
+
+    XLA's CPU fusion computes a cheap producer again inside each of its consumers (and drops optimization
+    barriers before it decides), which makes a sum over tokens quadratic. It never does so to a division.
+    So what must be computed once is divided by this one.
+    """
+    return jnp.exp(0 * x[(0,) * x.ndim])
 
 
 @jax.custom_vjp
@@ -55,27 +61,29 @@ def _attend_by_sums(q: Array, k: Array, v: Array, bias: Array) -> Array:
 
 def _forward(q, k, v, bias):
     channels, tokens = k.shape[1], k.shape[2]
-    scale = channels**-0.5
-    scores_hij = _once(_sum(lambda c: q[:, c, :, None] * k[:, c, None], channels) * scale + bias)
-    top_hi = functools.reduce(jnp.maximum, (scores_hij[:, :, j] for j in range(tokens)))
-    exp_hij = _once(jnp.exp(scores_hij - top_hi[:, :, None]))
-    norm_hi = _once(1 / _sum(lambda j: exp_hij[:, :, j], tokens))
-    out_hci = _once(_sum(lambda j: exp_hij[:, None, :, j] * v[:, :, j : j + 1], tokens) * norm_hi[:, None])
+    scale, one = channels**-0.5, _runtime_one(q)
+    # As slices of larger arrays they would not be read as whole vectors.
+    q, k, v = q / one, k / one, v / one
+    scores_hij = _sum(lambda c: (q[:, c] * scale)[:, :, None] * k[:, c, None], channels) + bias
+    top_hi = functools.reduce(jnp.maximum, (scores_hij[:, :, j] for j in range(tokens))) / one
+    exp_hij = jnp.exp(scores_hij - top_hi[:, :, None])
+    norm_hi = _sum(lambda j: exp_hij[:, :, j], tokens) / one
+    out_hci = _sum(lambda j: exp_hij[:, None, :, j] * v[:, :, j : j + 1], tokens) / norm_hi[:, None]
     return out_hci, (q, k, v, exp_hij, norm_hi, out_hci)
 
 
 def _backward(residuals, g):
     q, k, v, exp_hij, norm_hi, out_hci = residuals
     channels, tokens, queries = k.shape[1], k.shape[2], q.shape[2]
-    scale = channels**-0.5
-    dot_hi = _sum(lambda c: g[:, c] * out_hci[:, c], channels)
-    weights = _once(exp_hij * norm_hi[:, :, None])
-    g_weights = _sum(lambda c: g[:, c, :, None] * v[:, c, None], channels)
-    g_scores = _once(weights * (g_weights - dot_hi[:, :, None]) * scale)
-    g_q = _sum(lambda j: g_scores[:, None, :, j] * k[:, :, j : j + 1], tokens)
-    g_k = _sum(lambda i: g_scores[:, None, i] * q[:, :, i : i + 1], queries)
-    g_v = _sum(lambda i: weights[:, None, i] * g[:, :, i : i + 1], queries)
-    return *_once((g_q, g_k, g_v)), None
+    scale, one = channels**-0.5, _runtime_one(q)
+    g = g / norm_hi[:, None]
+    dot_hi = _sum(lambda c: g[:, c] * out_hci[:, c], channels) / one
+    g_exp = _sum(lambda c: g[:, c, :, None] * v[:, c, None], channels) - dot_hi[:, :, None]
+    g_scores = exp_hij * (g_exp * scale) / one
+    g_q = _sum(lambda j: g_scores[:, None, :, j] * k[:, :, j : j + 1], tokens) / one
+    g_k = _sum(lambda i: g_scores[:, None, i] * q[:, :, i : i + 1], queries) / one
+    g_v = _sum(lambda i: exp_hij[:, None, i] * g[:, :, i : i + 1], queries) / one
+    return g_q, g_k, g_v, None
 
 
 _attend_by_sums.defvjp(_forward, _backward)

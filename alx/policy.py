@@ -216,7 +216,8 @@ class QueryNetwork(nnx.Module):
     def __init__(self, config: PolicyConfig, rngs: nnx.Rngs):
         width = self.width
         self.encoder = MLP(config.dim + 1, self.hidden, width, rngs)
-        self.keys_values = nnx.List([Linear(width, 2 * width, rngs) for _ in range(self.layers)])
+        self.keys = nnx.List([Linear(width, width, rngs, use_bias=False) for _ in range(self.layers)])
+        self.values = nnx.List([Linear(width, width, rngs) for _ in range(self.layers)])
         self.steps = nnx.Param(0.1 * jax.random.normal(rngs.params(), (width, STEPS)))
         self.layer = nnx.List([QueryLayer(width, self.heads, rngs) for _ in range(self.layers)])
         self.norm = LayerNorm(width)
@@ -228,13 +229,13 @@ class QueryNetwork(nnx.Module):
 
     def encode(self, x: Array, y: Array):
         token = self.encoder(jnp.concatenate([x, y[None]]))
-        return [project(token) for project in self.keys_values]
+        return [(key(token), value(token)) for key, value in zip(self.keys, self.values, strict=True)]
 
     def decide(self, points, mask: Array) -> Array:
         count = mask.sum(0)
         token = self.steps[...][:, jnp.minimum(count, self.last_step)]
-        for layer, keys_values in zip(self.layer, points, strict=True):
-            token = layer(token, keys_values, mask)
+        for layer, (key, value) in zip(self.layer, points, strict=True):
+            token = layer(token, key, value, mask)
         move = self.outer(jax.nn.relu(self.hidden_layer(self.norm(token))))
         return _into_cube(move + self.design[...][:, count % STEPS])
 
@@ -250,8 +251,7 @@ class QueryLayer(nnx.Module):
         self.inner = Linear(width, 2 * width, rngs)
         self.outer = Linear(2 * width, width, rngs)
 
-    def __call__(self, token: Array, keys_values: Array, mask: Array) -> Array:
-        key, value = jnp.split(keys_values, 2)
+    def __call__(self, token: Array, key: Array, value: Array, mask: Array) -> Array:
         query = self.query(self.norm_attention(token))[:, None]
         query = jnp.broadcast_to(query, query.shape[:2] + key.shape[2:])
         out = attend(*(_heads(z, self.heads) for z in (query, key, value)), mask)

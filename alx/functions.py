@@ -1,0 +1,67 @@
+"""Function draws by random Fourier features, shifted to zero mean over [0, 1]^D.
+
+    f(x) = s(x) (g(w(x)) - mean g),   g(x) = sum_l w_l sqrt(2/L) cos(a_l . x + b_l)
+
+with w_l ~ N(0, v), b_l ~ U(0, 2 pi) and a_l from the kernel's spectral density. The mean over the cube is
+exact and without singularities in any dimension:
+
+    mean cos(a . x + b) = cos(b + sum_d a_d / 2) prod_d sinc(a_d / 2),   sinc(z) = sin(z) / z
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from alx.prior import Prior, Theta, amplitude, spectrum, warp
+
+__all__ = ["FEATURES", "Function", "draw", "evaluate", "features", "window_mean"]
+
+FEATURES = 100
+
+
+class Function(NamedTuple):
+    """One draw of f: weights and phases ``[L, ...]``, frequencies ``[L, D, ...]``, the mean ``[...]``."""
+
+    weights: Array
+    frequencies: Array
+    phases: Array
+    mean: Array
+
+
+def draw(key: Array, prior: Prior, theta: Theta) -> Function:
+    """One function for each theta."""
+    key_a, key_b, key_w = jax.random.split(key, 3)
+    shape = (FEATURES, *theta.variance.shape)
+    a = spectrum(key_a, prior, theta, FEATURES)
+    b = jax.random.uniform(key_b, shape, maxval=2 * jnp.pi)
+    w = jax.random.normal(key_w, shape) * jnp.sqrt(2 / FEATURES * theta.variance)
+    return Function(w, a, b, window_mean(w, a, b))
+
+
+def window_mean(weights: Array, frequencies: Array, phases: Array) -> Array:
+    """Mean of sum_l w_l cos(a_l . x + b_l) over the unit cube."""
+    half = frequencies / 2
+    return (weights * jnp.cos(phases + half.sum(1)) * jnp.sinc(half / jnp.pi).prod(1)).sum(0)
+
+
+def features(prior: Prior, theta: Theta, function: Function, x: Array) -> Array:
+    """cos(a_l . w(x) + b_l) of points ``x [D, n, ...]`` -> ``[L, n, ...]``."""
+    u = warp(prior, theta, x)
+    angle = sum(function.frequencies[:, d, None] * u[d] for d in range(x.shape[0]))
+    return jnp.cos(angle + function.phases[:, None])
+
+
+def evaluate(prior: Prior, theta: Theta, function: Function, x: Array) -> Array:
+    """f at points ``x [D, n, ...]`` -> ``[n, ...]``."""
+    terms = function.weights[:, None] * features(prior, theta, function, x)
+    return amplitude(prior, theta, x) * (_sum_features(terms) - function.mean)
+
+
+def _sum_features(terms: Array) -> Array:
+    """Sum over the leading axis in two short sums of vectors, which XLA's reduction on CPUs is slow at."""
+    for _ in range(2):
+        terms = functools.reduce(jnp.add, terms.reshape(-1, 10, *terms.shape[1:]).swapaxes(0, 1))
+    return terms[0]

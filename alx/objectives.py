@@ -1,0 +1,181 @@
+"""What training minimises: one function per objective, one registry.
+
+Each takes a key for whatever it draws itself, the prior, the simulated experiments and the policy's
+trajectories, and returns one loss per experiment. The paper maximises; alx minimises the negative. All
+but `predictive` know the theta of the simulation.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from alx import functions, gp, prior
+from alx.prior import Prior, Theta
+from alx.rollout import Experiment, Trajectory
+
+__all__ = ["CONTRASTIVE", "OBJECTIVES", "Objective", "gram", "posterior"]
+
+Objective = Callable[[Array, Prior, Experiment, Trajectory], Array]
+
+CONTRASTIVE = 63  # functions that `dad` tells the true one from
+MIXTURE = 24  # draws of theta that stand for the unknown one in `predictive`
+HELD_OUT = 32  # grid points at which `predictive` scores the posterior
+
+
+def gram(prior_: Prior, theta: Theta, trajectory: Trajectory) -> Array:
+    """Cov(y) of the trajectory's points; masked points are independent with unit variance."""
+    x, mask = trajectory.x, trajectory.mask
+    n = x.shape[1]
+    eye = jnp.eye(n, dtype=x.dtype).reshape(n, n, *(1,) * (x.ndim - 2))
+    covariance = prior.covariance(prior_, theta, x, x) + theta.noise * eye
+    return jnp.where(mask[:, None] & mask[None], covariance, eye)
+
+
+def _log_density(prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> Array:
+    """log p(y_1 .. y_T given Y_init)."""
+    y = jnp.where(trajectory.mask, trajectory.y, 0)[:, None]
+    pivots, whitened = gp.factor(gram(prior_, experiment.theta, trajectory), y)
+    return gp.log_density(pivots, whitened[:, 0])[-trajectory.T :].sum(0)
+
+
+def _entropy(pivots: Array, T: int) -> Array:
+    """H of the last T observations: 1/2 log det(2 pi e Cov), the pivots being conditional variances."""
+    return 0.5 * jnp.log(2 * jnp.pi * jnp.e * pivots[-T:]).sum(0)
+
+
+def _given_grid(prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> tuple[Array, Array]:
+    """Cov(y) and y - E(y) of the trajectory given the grid observations.
+
+    The grid is shared by the experiments of a kernel, so its factor is computed once per kernel and
+    applied to all of them as one matrix product.
+    """
+    grid, x = experiment.grid, trajectory.x
+    n_grid, kernels, experiments = grid.shape[1], grid.shape[2], x.shape[2]
+    per_kernel = experiments // kernels
+    theta = jax.tree.map(lambda a: a[..., ::per_kernel], experiment.theta)
+    eye = jnp.eye(n_grid, dtype=x.dtype)[..., None]
+    _, inverse = gp.factor(
+        prior.covariance(prior_, theta, grid, grid) + theta.noise * eye,
+        jnp.broadcast_to(eye, (n_grid, n_grid, kernels)),
+    )
+    grid = jnp.repeat(grid, per_kernel, axis=-1)
+    y_grid = functions.evaluate(prior_, experiment.theta, experiment.function, grid) + experiment.noise_grid
+    cross = prior.covariance(prior_, experiment.theta, grid, x)
+    both = jnp.concatenate([cross, y_grid[:, None]], axis=1)
+    both = both.reshape(*both.shape[:2], kernels, per_kernel)
+    whitened = jnp.einsum("gjk,jmkr->gmkr", inverse, both).reshape(n_grid, -1, experiments)
+    cross, y_grid = whitened[:, :-1], whitened[:, -1]
+    mask = trajectory.mask
+    explained = jnp.where(mask[:, None] & mask[None], jnp.einsum("gn...,gm...->nm...", cross, cross), 0)
+    residual = jnp.where(mask, trajectory.y - jnp.einsum("gn...,g...->n...", cross, y_grid), 0)
+    return gram(prior_, experiment.theta, trajectory) - explained, residual
+
+
+def entropy(key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> Array:
+    """H: log p(y_1 .. y_T given Y_init)."""
+    return _log_density(prior_, experiment, trajectory)
+
+
+def regularized_entropy(key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> Array:
+    """I: log p(y_1 .. y_T given Y_init) - log p(y_1 .. y_T given Y_init, Y_grid)."""
+    covariance, residual = _given_grid(prior_, experiment, trajectory)
+    pivots, whitened = gp.factor(covariance, residual[:, None])
+    given_grid = gp.log_density(pivots, whitened[:, 0])[-trajectory.T :].sum(0)
+    return _log_density(prior_, experiment, trajectory) - given_grid
+
+
+def entropy_v2(key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> Array:
+    """H version 2: the negative entropy of the queries given Y_init, the outputs integrated out."""
+    covariance = gram(prior_, experiment.theta, trajectory)
+    return -_entropy(gp.factor(covariance, covariance[:, :0])[0], trajectory.T)
+
+
+def regularized_entropy_v2(
+    key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajectory
+) -> Array:
+    """I version 2: minus the entropy given Y_init plus the entropy given Y_init and the grid."""
+    covariance, _ = _given_grid(prior_, experiment, trajectory)
+    given_grid = _entropy(gp.factor(covariance, covariance[:, :0])[0], trajectory.T)
+    return entropy_v2(key, prior_, experiment, trajectory) + given_grid
+
+
+def posterior(
+    prior_: Prior, theta: Theta, trajectory: Trajectory, x: Array
+) -> tuple[Array, Array, Array]:
+    """Mean and variance of f at ``x [D, m, ...]`` given the trajectory, and its log evidence."""
+    y = jnp.where(trajectory.mask, trajectory.y, 0)[:, None]
+    cross = jnp.where(trajectory.mask[:, None], prior.covariance(prior_, theta, trajectory.x, x), 0)
+    y = jnp.broadcast_to(y, y.shape[:2] + cross.shape[2:])
+    pivots, whitened = gp.factor(gram(prior_, theta, trajectory), jnp.concatenate([y, cross], axis=1))
+    mean, variance = gp.conditional(whitened[:, 0], whitened[:, 1:], prior.variance(prior_, theta, x))
+    evidence = jnp.where(trajectory.mask, gp.log_density(pivots, whitened[:, 0]), 0).sum(0)
+    return mean, variance, evidence
+
+
+def integrated_variance(key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> Array:
+    """log of the mean posterior variance of f over the grid after the last query."""
+    grid = _grid_per_experiment(experiment)
+    return jnp.log(posterior(prior_, experiment.theta, trajectory, grid)[1].mean(0))
+
+
+def _grid_per_experiment(experiment: Experiment) -> Array:
+    return jnp.repeat(experiment.grid, experiment.noise.shape[-1] // experiment.grid.shape[-1], axis=-1)
+
+
+def dad(key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> Array:
+    """Minus the sPCE bound: log mean_{l=0..C} p(h given f_l) - log p(h given f_0).
+
+    The contrastive functions share the frequencies and phases of f_0, so that all C of them are one
+    product with the same features: given those, all weights are exchangeable draws. At most log(C + 1).
+    """
+    theta, function = experiment.theta, experiment.function
+    x, y = trajectory.x[:, -trajectory.T :], trajectory.y[-trajectory.T :]
+    shape = (CONTRASTIVE, *function.weights.shape)
+    scale = jnp.sqrt(2 / function.weights.shape[0] * theta.variance)
+    others = functions.Function(
+        jax.random.normal(key, shape) * scale, function.frequencies, function.phases, function.mean
+    )
+    features = functions.features(prior_, theta, function, x)
+    means = jax.vmap(functions.window_mean, (0, None, None))(*others[:3])
+    g = jnp.einsum("cl...,lt...->ct...", others.weights, features) - means[:, None]
+    values = prior.amplitude(prior_, theta, x) * g
+    own = functions.evaluate(prior_, theta, function, x)
+    fits = -0.5 * (jnp.square(y - jnp.concatenate([own[None], values])) / theta.noise).sum(1)
+    return jax.nn.logsumexp(fits, axis=0) - jnp.log(CONTRASTIVE + 1) - fits[0]
+
+
+def predictive(key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> Array:
+    """Minus the mean log density of held-out observations under the posterior with theta unknown.
+
+    The posterior is a mixture over draws theta_m of the prior, each weighted by its evidence. It rewards
+    covering the domain and telling the lengthscales apart, and so gives a reason to react to y.
+    """
+    dim = trajectory.x.shape[0]
+    experiments = trajectory.y.shape[-1]
+    draws = prior.sample(key, prior_, dim, (MIXTURE, experiments))
+    # The true theta is itself a draw of the prior.
+    draws = jax.tree.map(lambda a, own: a.at[..., 0, :].set(own), draws, experiment.theta)
+    x = _grid_per_experiment(experiment)[:, :HELD_OUT]
+    held_out = functions.evaluate(prior_, experiment.theta, experiment.function, x)
+    held_out = held_out + experiment.noise_grid[:HELD_OUT]
+    mixed = Trajectory(*(a[..., None, :] for a in trajectory[:3]), T=trajectory.T)
+    mean, variance, evidence = posterior(prior_, draws, mixed, x[..., None, :])
+    variance = variance + draws.noise
+    log_density = -0.5 * (
+        jnp.log(2 * jnp.pi * variance) + jnp.square(held_out[:, None] - mean) / variance
+    )
+    weights = jax.nn.log_softmax(evidence, axis=0)
+    return -jax.nn.logsumexp(log_density + weights, axis=1).mean(0)
+
+
+OBJECTIVES: dict[str, Objective] = {
+    "entropy": entropy,
+    "regularized-entropy": regularized_entropy,
+    "entropy-v2": entropy_v2,
+    "regularized-entropy-v2": regularized_entropy_v2,
+    "integrated-variance": integrated_variance,
+    "predictive": predictive,
+    "dad": dad,
+}

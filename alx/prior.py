@@ -1,0 +1,173 @@
+"""p(theta): the prior over kernels and noise, the kernels' covariance and their spectral density.
+
+As everywhere in alx, arrays lead with what one experiment has and trail with experiments.
+
+A kernel is k(x, x') = s(x) k0(w(x), w(x')) s(x') with a stationary ARD kernel k0. In the paper s = 1 and
+w(x) = x. The `nonstationary` prior makes functions that are not the same everywhere: s is a bump, so that
+the amplitude varies over the domain, and w the cdf of a Kumaraswamy distribution per input, so that the
+lengthscale does.
+"""
+
+import dataclasses
+from typing import Literal, NamedTuple, get_args
+
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+from jax import Array
+
+__all__ = ["KERNELS", "PRIORS", "Kernel", "Prior", "Theta", "covariance", "sample", "spectrum", "variance"]
+
+Kernel = Literal["rbf", "matern32", "matern52"]
+KERNELS: tuple[Kernel, ...] = get_args(Kernel)
+Range = tuple[float, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Prior:
+    """Ranges of the prior; the defaults are the paper's.
+
+    Attributes:
+        kernels: stationary kernels, drawn with equal chances.
+        variance: range of the signal variance v, uniform.
+        lengthscale: range of each lengthscale, uniform, or log-uniform where `log_lengthscale`.
+        noise_sd: range of the noise standard deviation, log-uniform; None: s2 = 1.01 - v as in the paper.
+        modulated: share of functions with an amplitude that varies over the domain.
+        warped: share of functions with warped inputs.
+    """
+
+    kernels: tuple[Kernel, ...] = ("rbf",)
+    variance: Range = (0.505, 1.0)
+    lengthscale: Range = (0.05, 1.0)
+    log_lengthscale: bool = False
+    noise_sd: Range | None = None
+    modulated: float = 0.0
+    warped: float = 0.0
+
+    def __post_init__(self):
+        if not self.kernels or any(kernel not in KERNELS for kernel in self.kernels):
+            raise ValueError(f"kernels must be some of {', '.join(KERNELS)}, got {self.kernels}")
+        for name in ("variance", "lengthscale", "noise_sd"):
+            bounds = getattr(self, name)
+            if bounds is not None and not (len(bounds) == 2 and 0 < bounds[0] <= bounds[1] < float("inf")):
+                raise ValueError(f"{name} must be a range LOW HIGH with 0 < LOW <= HIGH, got {bounds}")
+        if self.noise_sd is None and self.variance[1] > 1.0:
+            raise ValueError(
+                f"variance must stay at or below 1 while the noise is 1.01 - variance, got {self.variance}"
+            )
+        for name in ("modulated", "warped"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be a share between 0 and 1, got {getattr(self, name)}")
+
+
+_WIDE = Prior(
+    kernels=KERNELS, variance=(0.9, 1.0), lengthscale=(0.08, 3.0), log_lengthscale=True, noise_sd=(0.03, 0.3)
+)
+PRIORS: dict[str, Prior] = {
+    "paper": Prior(),
+    "wide": _WIDE,
+    "nonstationary": dataclasses.replace(_WIDE, noise_sd=(0.02, 0.05), modulated=0.75, warped=0.5),
+}
+
+
+class Theta(NamedTuple):
+    """The kernel and the noise of an experiment: ``[...]``, or ``[D, ...]`` where there is one per input."""
+
+    variance: Array
+    lengthscale: Array
+    noise: Array  # the variance s2
+    kernel: Array  # index into Prior.kernels
+    modulated: Array
+    centre: Array
+    radius: Array
+    warped: Array
+    shape_a: Array
+    shape_b: Array
+
+
+def sample(key: Array, prior: Prior, dim: int, batch: tuple[int, ...] = ()) -> Theta:
+    """Draw theta for a batch of experiments."""
+    keys = iter(jax.random.split(key, 10))
+
+    def uniform(bounds: Range, shape=batch, log: bool = False) -> Array:
+        return (dist.LogUniform if log else dist.Uniform)(*bounds).sample(next(keys), shape)
+
+    each = (dim, *batch)
+    v = uniform(prior.variance)
+    noise_sd = None if prior.noise_sd is None else uniform(prior.noise_sd, log=True)
+    return Theta(
+        variance=v,
+        lengthscale=uniform(prior.lengthscale, each, prior.log_lengthscale),
+        noise=1.01 - v if noise_sd is None else noise_sd**2,
+        kernel=jax.random.randint(next(keys), batch, 0, len(prior.kernels)),
+        modulated=jax.random.uniform(next(keys), batch) < prior.modulated,
+        centre=uniform((0, 1), each),
+        radius=uniform((0.12, 0.5)),
+        warped=jax.random.uniform(next(keys), batch) < prior.warped,
+        shape_a=uniform((0.5, 2), each, log=True),
+        shape_b=uniform((0.5, 2), each, log=True),
+    )
+
+
+def amplitude(prior: Prior, theta: Theta, x: Array) -> Array:
+    """s(x) of ``x [D, n, ...]``: 0.08 + 0.5 exp(-|x-c|^2 / 2r^2) / (0.3 + r) where modulated, else 1."""
+    if prior.modulated == 0:
+        return jnp.ones(())
+    distance = jnp.square(x - theta.centre[:, None]).sum(0)
+    bump = 0.08 + 0.5 * jnp.exp(-0.5 * distance / theta.radius**2) / (0.3 + theta.radius)
+    return jnp.where(theta.modulated, bump, 1.0)
+
+
+def warp(prior: Prior, theta: Theta, x: Array) -> Array:
+    """w(x) of ``x [D, n, ...]``: 1 - (1 - x^a)^b per input where warped, else x."""
+    if prior.warped == 0:
+        return x
+    # The slope is infinite on the border for a < 1 or b < 1, which no gradient survives.
+    inner = jnp.clip(x, 1e-4, 1 - 1e-4)
+    kumaraswamy = 1 - (1 - inner ** theta.shape_a[:, None]) ** theta.shape_b[:, None]
+    return jnp.where(theta.warped, kumaraswamy, x)
+
+
+def _correlation(kernel: Kernel, square: Array) -> Array:
+    """Correlation at a scaled squared distance."""
+    if kernel == "rbf":
+        return jnp.exp(-0.5 * square)
+    # sqrt has no slope at 0; the correlation there is flat.
+    r = jnp.sqrt(jnp.maximum(square, 1e-12)) * (3 if kernel == "matern32" else 5) ** 0.5
+    return jnp.exp(-r) * (1 + r if kernel == "matern32" else 1 + r + r**2 / 3)
+
+
+def covariance(prior: Prior, theta: Theta, x: Array, z: Array) -> Array:
+    """k(x, z): ``x [D, n, ...]``, ``z [D, m, ...]`` -> ``[n, m, ...]``."""
+    scale = 1 / theta.lengthscale[:, None]
+    u, w = warp(prior, theta, x) * scale, warp(prior, theta, z) * scale
+    square = sum(jnp.square(u[d][:, None] - w[d][None]) for d in range(x.shape[0]))
+    k = _correlation(prior.kernels[0], square)
+    for index, kernel in enumerate(prior.kernels[1:], 1):
+        k = jnp.where(theta.kernel == index, _correlation(kernel, square), k)
+    if prior.modulated:
+        k = k * amplitude(prior, theta, x)[:, None] * amplitude(prior, theta, z)[None]
+    return theta.variance * k
+
+
+def variance(prior: Prior, theta: Theta, x: Array) -> Array:
+    """k(x, x) of each of the points ``x [D, n, ...]`` -> ``[n, ...]``."""
+    return theta.variance * jnp.square(amplitude(prior, theta, x)) * jnp.ones_like(x[0])
+
+
+def spectrum(key: Array, prior: Prior, theta: Theta, features: int) -> Array:
+    """Draw ``features`` frequencies ``[features, D, ...]`` from the spectral density of k0.
+
+    RBF: N(0, diag(1/l^2)). Matern nu: multivariate t with 2 nu degrees of freedom, a normal vector
+    divided by sqrt(u / 2 nu), u ~ chi2(2 nu), with one u for all inputs of a feature.
+    """
+    key_normal, key_chi2 = jax.random.split(key)
+    batch = theta.variance.shape
+    a = jax.random.normal(key_normal, (features, *theta.lengthscale.shape)) / theta.lengthscale
+    for index, kernel in enumerate(prior.kernels):
+        if kernel != "rbf":
+            dof = 3.0 if kernel == "matern32" else 5.0
+            u = dist.Chi2(dof).sample(jax.random.fold_in(key_chi2, index), (features, *batch))
+            t = a * jnp.sqrt(dof / u)[:, None]
+            a = jnp.where(theta.kernel == index, t, a)
+    return a

@@ -1,0 +1,147 @@
+"""Simulated active learning: draw experiments from the prior, let the policy query them.
+
+Experiments are the trailing axis of every array. A batch has the paper's three levels, kernels x functions
+per kernel x noise draws per function; experiments of one kernel are neighbours on the axis.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from alx import functions, policy, prior
+from alx.functions import Function
+from alx.policy import Params, PolicyConfig
+from alx.prior import Prior, Theta
+
+__all__ = ["N_GRID", "Batch", "Experiment", "Trajectory", "myopic", "nonmyopic", "simulate"]
+
+N_GRID = 100
+# Steps that share one capacity: a scan of few steps over just enough tokens, then a larger one. Longer
+# segments compile faster, shorter ones waste less work on padding.
+SEGMENT = 5
+
+
+class Batch(NamedTuple):
+    """How many kernels, functions per kernel and noise draws per function are simulated together."""
+
+    kernels: int
+    functions: int = 1
+    noises: int = 1
+
+    @property
+    def experiments(self) -> int:
+        return self.kernels * self.functions * self.noises
+
+
+class Experiment(NamedTuple):
+    """All that is random in an experiment but the policy's choices.
+
+    Attributes:
+        theta: kernel and noise variance.
+        function: the unknown f.
+        x: inputs for given points, ``[D, capacity, ...]``.
+        noise: e of each observation, ``[capacity, ...]``.
+        grid: resampled grid inputs, shared by the experiments of a kernel, ``[D, N_grid, kernels]``.
+        noise_grid: e of each grid observation, ``[N_grid, ...]``.
+    """
+
+    theta: Theta
+    function: Function
+    x: Array
+    noise: Array
+    grid: Array
+    noise_grid: Array
+
+
+class Trajectory(NamedTuple):
+    """What happened: points ``x [D, n, ...]``, ``y [n, ...]`` where ``mask [n, ...]`` is True.
+
+    The last T points are the policy's queries; those before were given.
+    """
+
+    x: Array
+    y: Array
+    mask: Array
+    T: int
+
+
+def simulate(
+    key_kernel: Array, key: Array, prior_: Prior, config: PolicyConfig, batch: Batch, n_grid: int = N_GRID
+) -> Experiment:
+    """Draw a batch of experiments; the kernels and their grids depend on `key_kernel` alone."""
+    key_theta, key_grid = jax.random.split(key_kernel)
+    key_function, key_x, key_noise, key_noise_grid = jax.random.split(key, 4)
+    per_kernel, n = batch.functions * batch.noises, batch.experiments
+    theta = prior.sample(key_theta, prior_, config.dim, (batch.kernels,))
+    function = functions.draw(key_function, prior_, _repeat(theta, batch.functions))
+    theta = _repeat(theta, per_kernel)
+    sd = jnp.sqrt(theta.noise)
+    return Experiment(
+        theta=theta,
+        function=_repeat(function, batch.noises),
+        x=jax.random.uniform(key_x, (config.dim, config.capacity, n)),
+        noise=sd * jax.random.normal(key_noise, (config.capacity, n)),
+        grid=jax.random.uniform(key_grid, (config.dim, n_grid, batch.kernels)),
+        noise_grid=sd * jax.random.normal(key_noise_grid, (n_grid, n)),
+    )
+
+
+def _repeat(tree, times: int):
+    return jax.tree.map(lambda a: jnp.repeat(a, times, axis=-1), tree) if times > 1 else tree
+
+
+def observe(prior_: Prior, experiment: Experiment, x: Array, noise: Array) -> Array:
+    """y = f(x) + e of ``x [D, n, ...]``."""
+    return functions.evaluate(prior_, experiment.theta, experiment.function, x) + noise
+
+
+def nonmyopic(params: Params, config: PolicyConfig, prior_: Prior, experiment: Experiment) -> Trajectory:
+    """Let the policy make all its T queries, one after the other."""
+    given = config.n_init
+    x_given = experiment.x[:, :given]
+    y_given = observe(prior_, experiment, x_given, experiment.noise[:given])
+    points = policy.encode(params, config, x_given, y_given)
+    trailing = experiment.x.ndim - 2
+
+    # Computing a step again in the backward pass is cheaper than writing its activations to memory.
+    @jax.checkpoint
+    def query(points, count):
+        capacity = jax.tree.leaves(points)[0].shape[1]
+        mask = (jnp.arange(capacity) < count).reshape(capacity, *(1,) * trailing)
+        x = policy.decide(params, config, points, mask)[:, None]
+        y = observe(prior_, experiment, x, jax.lax.dynamic_slice_in_dim(experiment.noise, count, 1))
+        new = policy.encode(params, config, x, y)
+        update = jax.lax.dynamic_update_slice_in_dim
+        return jax.tree.map(lambda a, b: update(a, b, count, axis=1), points, new), (x[:, 0], y[0])
+
+    xs, ys = [], []
+    for start in range(0, config.T, SEGMENT):
+        steps = given + jnp.arange(start, min(start + SEGMENT, config.T))
+        room = ((0, 0), (0, steps.size), *((0, 0),) * trailing)
+        points = jax.tree.map(lambda a, room=room: jnp.pad(a, room), points)
+        points, (x, y) = jax.lax.scan(query, points, steps)
+        xs.append(jnp.moveaxis(x, 0, 1))
+        ys.append(y)
+    x, y = jnp.concatenate([x_given, *xs], axis=1), jnp.concatenate([y_given, *ys])
+    return Trajectory(x, y, jnp.ones((x.shape[1],) + (1,) * (y.ndim - 1), bool), config.T)
+
+
+def myopic(
+    key: Array, params: Params, config: PolicyConfig, prior_: Prior, experiment: Experiment
+) -> Trajectory:
+    """One query after a random history of n_init to n_init + T - 1 points at random inputs."""
+    room = config.capacity - 1
+    size = jax.random.randint(key, (), config.n_init, config.capacity)
+    mask = (jnp.arange(room) < size).reshape(room, *(1,) * (experiment.x.ndim - 2))
+    x_given = experiment.x[:, :room]
+    y_given = observe(prior_, experiment, x_given, experiment.noise[:room])
+    x = policy.apply(params, config, x_given, y_given, mask)[:, None]
+    y = observe(prior_, experiment, x, experiment.noise[room:])
+    return Trajectory(
+        jnp.concatenate([x_given, x], axis=1),
+        jnp.concatenate([y_given, y]),
+        jnp.concatenate([mask, jnp.ones_like(mask[:1])]) if room else jnp.ones((1,) * y.ndim, bool),
+        T=1,
+    )

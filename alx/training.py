@@ -1,0 +1,228 @@
+"""Training: config, state and the step, data-parallel over all devices of all hosts.
+
+A step simulates a batch of experiments in chunks small enough to stay in a processor's cache, and
+accumulates their gradients: memory is bounded by the chunk, not by the batch. The random numbers of a chunk
+depend on the seed, the step and the chunk's number alone, so the result does not depend on how many
+devices share the work.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from alx import policy, rollout
+from alx.functions import evaluate
+from alx.objectives import OBJECTIVES, posterior
+from alx.policy import Params, PolicyConfig
+from alx.prior import Prior
+from alx.rollout import Batch, Trajectory
+
+__all__ = ["EPOCH", "State", "TrainConfig", "initial_state", "make_mesh", "make_step", "make_validation"]
+
+EPOCH = 50  # steps
+VALIDATION = 512  # held-out functions
+AXIS = "experiments"
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig:
+    """All that decides the result of a training run.
+
+    Attributes:
+        policy: dimension, budget and network.
+        prior: where kernels and noise come from.
+        objective: name of what is minimised, see `alx.objectives`.
+        myopic: train single queries after random histories instead of whole trajectories.
+        batch: kernels, functions per kernel and noise draws per function in a step.
+        steps: how many steps.
+        lr: initial learning rate; it decays by 2 % every 50 steps.
+        clip: largest global norm of a gradient.
+        seed: seed of everything random.
+        chunk: at most so many experiments are simulated together.
+    """
+
+    policy: PolicyConfig
+    prior: Prior = Prior()
+    objective: str = "integrated-variance"
+    myopic: bool = False
+    batch: Batch = Batch(256)
+    steps: int = 2000
+    lr: float = 1e-3
+    clip: float = 1.0
+    seed: int = 0
+    chunk: int = 64
+
+    def __post_init__(self):
+        if self.objective not in OBJECTIVES:
+            raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}")
+        if self.myopic and self.objective == "dad":
+            raise ValueError("myopic training has no objective dad, which compares whole trajectories")
+        if len(self.batch) != 3 or min(self.batch) < 1:
+            raise ValueError(
+                f"batch must be three whole numbers of at least 1, KERNELS FUNCTIONS NOISES, got {self.batch}"
+            )
+        for name in ("steps", "chunk"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("lr", "clip"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be a positive number, got {getattr(self, name)}")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed must be between 0 and 2^32 - 1, got {self.seed}")
+
+
+class State(NamedTuple):
+    """What changes from step to step."""
+
+    params: Params
+    optimizer: Any
+    step: Array
+
+
+def optimizer(config: TrainConfig) -> optax.GradientTransformation:
+    """RAdam with clipped gradients and the paper's staircase decay."""
+    schedule = optax.exponential_decay(config.lr, transition_steps=50, decay_rate=0.98, staircase=True)
+    return optax.chain(optax.clip_by_global_norm(config.clip), optax.radam(schedule))
+
+
+def make_mesh() -> Mesh:
+    """All devices of all hosts in a row."""
+    return Mesh(np.array(jax.devices()), (AXIS,))
+
+
+def initial_state(config: TrainConfig, mesh: Mesh) -> State:
+    """Fresh weights, the same on every device."""
+
+    def build():
+        params = policy.init(jax.random.fold_in(jax.random.key(config.seed), 0), config.policy)
+        return State(params, optimizer(config).init(params), jnp.zeros((), jnp.int32))
+
+    return jax.jit(build, out_shardings=NamedSharding(mesh, PartitionSpec()))()
+
+
+class Chunks(NamedTuple):
+    """How a batch is cut: `number` chunks of the shape `batch`, `per_kernel` of which share kernels."""
+
+    batch: Batch
+    number: int
+    per_kernel: int
+
+
+def cut(batch: Batch, largest: int) -> Chunks:
+    """The largest even chunks of at most `largest` experiments."""
+    if batch.functions * batch.noises <= largest:
+        kernels = _divisor(batch.kernels, largest // (batch.functions * batch.noises))
+        return Chunks(batch._replace(kernels=kernels), batch.kernels // kernels, 1)
+    if batch.noises <= largest:
+        functions = _divisor(batch.functions, largest // batch.noises)
+        parts = batch.functions // functions
+        return Chunks(Batch(1, functions, batch.noises), batch.kernels * parts, parts)
+    raise ValueError(f"chunk must hold the {batch.noises} noise draws of a function, got {largest}")
+
+
+def _divisor(n: int, largest: int) -> int:
+    return max(d for d in range(1, min(n, largest) + 1) if n % d == 0)
+
+
+def chunk_loss(config: TrainConfig, chunks: Chunks, params: Params, key: Array, index: Array) -> Array:
+    """Mean loss of one chunk of the batch."""
+    key_kernel = jax.random.fold_in(jax.random.fold_in(key, 0), index // chunks.per_kernel)
+    keys = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, 1), index), 3)
+    experiment = rollout.simulate(key_kernel, keys[0], config.prior, config.policy, chunks.batch)
+    if config.myopic:
+        trajectory = rollout.myopic(keys[1], params, config.policy, config.prior, experiment)
+    else:
+        trajectory = rollout.nonmyopic(params, config.policy, config.prior, experiment)
+    return OBJECTIVES[config.objective](keys[2], config.prior, experiment, trajectory).mean()
+
+
+def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State, dict[str, Array]]]:
+    """The compiled training step: state -> next state and metrics."""
+    chunks = cut(config.batch, config.chunk)
+    transform = optimizer(config)
+    key = jax.random.fold_in(jax.random.key(config.seed), 1)
+
+    def mean_gradient(params: Params, step: Array):
+        def add(total, index):
+            inside = index < chunks.number
+            value = jax.value_and_grad(chunk_loss, argnums=2)(
+                config, chunks, params, jax.random.fold_in(key, step), jnp.minimum(index, chunks.number - 1)
+            )
+            return jax.tree.map(lambda t, v: t + jnp.where(inside, v, 0) / chunks.number, total, value), None
+
+        # Each device differentiates its own copy; one sum at the end makes the gradient of all.
+        params = jax.lax.pcast(params, AXIS, to="varying")
+        zero = jax.tree.map(jnp.zeros_like, (jax.lax.pcast(jnp.zeros(()), AXIS, to="varying"), params))
+        total, _ = jax.lax.scan(add, zero, _share(chunks.number, mesh))
+        return jax.lax.psum(total, AXIS)
+
+    def step(state: State):
+        loss, gradient = jax.shard_map(
+            mean_gradient, mesh=mesh, in_specs=(PartitionSpec(), PartitionSpec()), out_specs=PartitionSpec()
+        )(state.params, state.step)
+        updates, inner = transform.update(gradient, state.optimizer, state.params)
+        params = optax.apply_updates(state.params, updates)
+        return State(params, inner, state.step + 1), {"loss": loss, "norm": optax.global_norm(gradient)}
+
+    return jax.jit(step, donate_argnums=0, compiler_options=compiler_options())
+
+
+def _share(number: int, mesh: Mesh) -> Array:
+    """Indices of the items this device works on; those at or beyond `number` are padding."""
+    each = -(-number // mesh.size)
+    return jax.lax.axis_index(AXIS) * each + jnp.arange(each)
+
+
+def compiler_options() -> dict[str, Any]:
+    """On CPUs every device is a single thread, and vectors are as wide as the processor has them."""
+    if jax.default_backend() != "cpu":
+        return {}
+    return {"xla_cpu_prefer_vector_width": 512, "xla_cpu_multi_thread_eigen": False}
+
+
+def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION):
+    """RMSE of the GP posterior with the true theta on held-out functions, after T queries.
+
+    Returns two compiled functions: params -> RMSE of the policy, and () -> RMSE of uniform queries. The
+    functions are the same whatever the training seed.
+    """
+    size = min(config.chunk, functions)
+    number = functions // size
+    key = jax.random.key(2**31 + 1)
+
+    def rmse(params: Params, queries: Callable) -> Array:
+        def chunk(total, index):
+            inside = index < number
+            keys = jax.random.split(jax.random.fold_in(key, index))
+            experiment = rollout.simulate(*keys, config.prior, config.policy, Batch(size))
+            trajectory = queries(params, experiment)
+            mean = posterior(config.prior, experiment.theta, trajectory, experiment.grid)[0]
+            truth = evaluate(config.prior, experiment.theta, experiment.function, experiment.grid)
+            value = jnp.sqrt(jnp.square(mean - truth).mean(0)).mean()
+            return total + jnp.where(inside, value, 0) / number, None
+
+        zero = jax.lax.pcast(jnp.zeros(()), AXIS, to="varying")
+        return jax.lax.psum(jax.lax.scan(chunk, zero, _share(number, mesh))[0], AXIS)
+
+    def active(params, experiment):
+        return rollout.nonmyopic(params, config.policy, config.prior, experiment)
+
+    def uniform(params, experiment):
+        y = rollout.observe(config.prior, experiment, experiment.x, experiment.noise)
+        mask = jnp.ones((y.shape[0],) + (1,) * (y.ndim - 1), bool)
+        return Trajectory(experiment.x, y, mask, config.policy.T)
+
+    def compiled(queries):
+        sharded = jax.shard_map(
+            lambda params: rmse(params, queries), mesh=mesh, in_specs=PartitionSpec(), out_specs=PartitionSpec()
+        )
+        return jax.jit(sharded, compiler_options=compiler_options())
+
+    return compiled(active), compiled(uniform)
