@@ -1,0 +1,117 @@
+"""Compare policies with GP AL, Sobol and Random on the tasks of the paper, and write a report."""
+
+import dataclasses
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from benchmarks import report, runner
+from benchmarks.tables import Evaluation, console_tables, label
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Compare policies with GP AL, Sobol and Random on the tasks of the paper, and write a report.
+
+    Stop it at any time: the same command goes on where it was.
+
+    Attributes:
+        suite: all, paper-1d, paper-2d, or names of tasks with commas between; all unless --csv is given.
+        policy: policy files to evaluate beside the shipped ones.
+        methods: only these, with commas between; the name of a policy file is its stem.
+        seeds: number of paired repeats; at least 5 for a test to be significant.
+        budget: number of queries T; 10 per dimension by default, as the shipped policies are trained.
+        out: directory of the results.
+        data_dir: directory with lgbb_original.txt.
+        csv: a table of your own, as a pool: its header names the columns.
+        target: the column of the CSV to be learned; all others are inputs.
+    """
+
+    suite: str | None = None
+    policy: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE [FILE ...]")] = ()
+    methods: str | None = None
+    seeds: int = 20
+    budget: int | None = None
+    out: Path = Path("results")
+    data_dir: Path | None = None
+    csv: Path | None = None
+    target: str | None = None
+
+
+def check(options: Options) -> None:
+    """Bad values, before any work."""
+    if options.seeds < 1:
+        raise ValueError(f"--seeds is {options.seeds}, but must be at least 1.")
+    if options.budget is not None and options.budget < 1:
+        raise ValueError(f"--budget is {options.budget}, but must be at least 1.")
+    if options.target is not None and options.csv is None:
+        raise ValueError(f"--target is {options.target}, but without --csv FILE there is no table.")
+    if options.out.exists() and not options.out.is_dir():
+        raise ValueError(f"--out is {options.out}, which is a file, but must be a directory.")
+
+
+def evaluate(options: Options, console: Console) -> None:
+    """Plan, run with a progress display, report."""
+    check(options)
+    started = time.perf_counter()
+    origin = runner.environment(shlex.join(["python", "evaluate.py", *sys.argv[1:]]))
+    suite = options.suite or ("" if options.csv else "all")
+    tasks, notes = runner.load_tasks(suite, options.csv, options.target, options.data_dir)
+    plan = runner.plan(tasks, options.policy, options.methods, options.seeds, options.budget)
+    for note in notes + plan.notes:
+        console.print(note, markup=False)
+    show(plan, options, origin, console)
+    evaluation = Evaluation(
+        plan.tasks,
+        plan.methods,
+        runner.finished(plan, options.out),
+        options.seeds,
+        notes + plan.notes,
+        origin,
+        plan.records,
+    )
+    path = report.write(evaluation, options.out)
+    console_tables(evaluation, console)
+    console.print(f"{path} written after {time.perf_counter() - started:.0f} s.", markup=False)
+
+
+def show(plan: runner.Plan, options: Options, origin: dict, console: Console) -> None:
+    """Run the plan under a live display of task, method, seeds done and time left."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("runs,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        total = sum(len(unit.seeds) for unit in plan.units)
+        bar = progress.add_task("", total=total)
+        for unit, done in runner.run(plan, options.out, origin):
+            count = unit.seeds[-1] + 1 if done else unit.seeds[0]
+            description = f"{unit.task.name}, {label(unit.method.name)}: {count}/{options.seeds} seeds"
+            progress.update(bar, description=description, advance=len(unit.seeds) * done)
+
+
+def main() -> None:
+    """Bad input ends in one sentence and exit code 2."""
+    options = tyro.cli(Options, prog="evaluate.py")
+    try:
+        evaluate(options, Console())
+    except (ValueError, OSError) as error:
+        print(f"evaluate.py: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("evaluate.py: stopped; the same command goes on where it was.", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()
