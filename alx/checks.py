@@ -14,12 +14,11 @@ def as_numbers(name: str, value: Any) -> np.ndarray:
     """An array of finite numbers."""
     try:
         array = np.asarray(value)
-        kind = array.dtype.kind
-        array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be numbers, got {_short(value)}") from None
-    if kind not in "fiu":
+    if array.dtype.kind not in "fiu":
         raise ValueError(f"{name} must be numbers, got {_short(value)}")
+    array = array.astype(np.float64)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {_short(value)}")
     return array
@@ -48,7 +47,7 @@ def as_bounds(value: Any) -> np.ndarray:
     for low, high in bounds:
         if not low < high:
             raise ValueError(f"bounds must have low < high, got ({low:g}, {high:g})")
-        if not 1e-9 * max(abs(low), abs(high), 1e-290) < high - low < np.inf:
+        if not 1e-9 * max(abs(low), abs(high), 1e-290) < float(high) - float(low) < np.inf:
             raise ValueError(f"bounds ({low:g}, {high:g}) are too close or too far apart for float64")
     return bounds
 

@@ -60,6 +60,8 @@ class Learner:
         if self.y_std is not None and self.y_std <= 0:
             raise ValueError(f"y_std must be positive, got {y_std}")
         self._pool = None if pool is None else as_points("pool", pool, self.bounds)
+        if self._pool is not None and len(self._pool) == 0:
+            raise ValueError("the pool is empty")
         self._unit_pool = None if self._pool is None else jnp.asarray(self._to_unit(self._pool), jnp.float32)
         self._experiment = Experiment.empty(config.dim)
         self._view: _View | None = None

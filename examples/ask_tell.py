@@ -1,0 +1,19 @@
+"""Measure a function in its own units: python examples/ask_tell.py [POLICY]"""
+
+import sys
+
+import numpy as np
+
+import alx
+
+
+def measure(x: np.ndarray) -> float:
+    """Something slow and costly in degrees and bar, with readings around 50,000."""
+    return 50_000 + 1_000 * float(np.sin(x[0] / 2) + np.cos(x[1] / 3))
+
+
+learner = alx.Learner(sys.argv[1] if len(sys.argv) > 1 else "dim2-T20", bounds=[(-5, 10), (0, 15)])
+while learner.remaining:
+    x = learner.ask()
+    learner.tell(x, measure(x))
+print(np.column_stack([learner.x, learner.y]))

@@ -1,0 +1,22 @@
+"""Policies with random weights, for tests that need some policy and not a good one."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from alx.policy import Policy, PolicyConfig, init
+
+
+@functools.cache
+def random_policy(dim: int = 2, T: int = 6, network: str = "query", seed: int = 0) -> Policy:
+    """A policy whose answer depends on its data, drawn with NumPy, which compiles nothing."""
+    config, rng = PolicyConfig(dim, T, network=network), np.random.default_rng(seed)
+
+    def draw(leaf):
+        noise = rng.normal(size=leaf.shape)
+        weights = 1 + 0.1 * noise if leaf.ndim == 1 else noise / leaf.shape[1] ** 0.5
+        return jnp.asarray(weights, jnp.float32)
+
+    return Policy(jax.tree.map(draw, jax.eval_shape(lambda: init(jax.random.key(0), config))), config)
