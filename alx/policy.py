@@ -22,7 +22,7 @@ from alx.attention import attend
 
 __all__ = ["Network", "Policy", "PolicyConfig", "apply", "decide", "encode", "init"]
 
-Network = Literal["query", "paper"]
+Network = Literal["query", "paper", "static"]
 Params = Any  # a nested dict of arrays
 
 # The step-aware network has a row of its own for each number of points; the rows beyond the trained
@@ -38,7 +38,8 @@ class PolicyConfig:
         dim: number of inputs D.
         T: number of queries it is trained for.
         n_init: number of labelled points given before the first query.
-        network: ``paper`` is the paper's, ``query`` the step-aware default.
+        network: ``paper`` is the paper's, ``query`` the step-aware default, ``static`` a fixed design
+            that only counts the points.
     """
 
     dim: int
@@ -223,8 +224,7 @@ class QueryNetwork(nnx.Module):
         self.norm = LayerNorm(width)
         self.hidden_layer = Linear(width, self.hidden, rngs)
         self.outer = Linear(self.hidden, config.dim, rngs, zero=True)
-        design = qmc.Sobol(config.dim, seed=0).random(STEPS).T
-        self.design = nnx.Param(jnp.asarray(np.arctanh(0.98 * (2 * design - 1)), float))
+        self.design = nnx.Param(sobol_design(config.dim))
         self.last_step = config.capacity - 1
 
     def encode(self, x: Array, y: Array):
@@ -260,4 +260,24 @@ class QueryLayer(nnx.Module):
         return token + self.outer(jax.nn.relu(self.inner(self.norm_mlp(token))))
 
 
-NETWORKS = {"paper": PaperNetwork, "query": QueryNetwork}
+class StaticNetwork(nnx.Module):
+    """A fixed design: the next input depends on the number of points alone."""
+
+    def __init__(self, config: PolicyConfig, rngs: nnx.Rngs):
+        self.design = nnx.Param(sobol_design(config.dim))
+
+    def encode(self, x: Array, y: Array):
+        return y[None]
+
+    def decide(self, points, mask: Array) -> Array:
+        moved = self.design[...][:, mask.sum(0) % STEPS]
+        return _into_cube(jnp.broadcast_to(moved, moved.shape[:1] + points.shape[2:]))
+
+
+def sobol_design(dim: int) -> Array:
+    """A scrambled Sobol design ``[D, STEPS]``, before the tanh."""
+    design = qmc.Sobol(dim, seed=0).random(STEPS).T
+    return jnp.asarray(np.arctanh(0.98 * (2 * design - 1)), float)
+
+
+NETWORKS = {"paper": PaperNetwork, "query": QueryNetwork, "static": StaticNetwork}

@@ -1,0 +1,20 @@
+"""The user's cache directory, and JAX's persistent compilation cache in it."""
+
+import os
+from pathlib import Path
+
+import jax
+
+__all__ = ["directory", "enable"]
+
+
+def directory() -> Path:
+    """Where alx keeps what can be made again: $XDG_CACHE_HOME/alx, by default ~/.cache/alx."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "alx"
+
+
+def enable() -> None:
+    """Keep compiled programs, so that the next start of the same program does not compile again."""
+    jax.config.update("jax_compilation_cache_dir", str(directory() / "jax"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

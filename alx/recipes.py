@@ -1,0 +1,113 @@
+"""From what a user asks for to a complete training config: the defaults, and the paper's recipe."""
+
+import dataclasses
+
+from alx.policy import Network, PolicyConfig
+from alx.prior import PRIORS, Kernel, Prior, Range
+from alx.rollout import Batch
+from alx.training import TrainConfig
+
+__all__ = ["Request", "config", "prior"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What a user may choose; None takes the default, which depends on the other choices.
+
+    Attributes:
+        dim: number of inputs D.
+        T: number of queries.
+        n_init: number of labelled points before the first query.
+        objective: what is minimised: entropy, regularized-entropy, entropy-v2, regularized-entropy-v2,
+            integrated-variance, predictive or dad.
+        myopic: train single queries after random histories.
+        paper: the paper's recipe: its network, prior, batch and number of steps.
+        network: query (the default), paper, or static for a fixed design.
+        prior: paper, wide or nonstationary.
+        kernel: rbf, matern32 or matern52 instead of the prior's kernels.
+        variance: range of the signal variance.
+        lengthscale: range of the lengthscales.
+        noise_sd: range of the noise standard deviation.
+        batch: kernels, functions per kernel and noise draws per function in a step.
+        steps: number of steps.
+        lr: initial learning rate.
+        clip: largest global norm of a gradient.
+        seed: seed of everything random.
+        seeds: train that many seeds, from `seed` on, and keep the best by the mean of the last 500 losses.
+    """
+
+    dim: int | None = None
+    T: int | None = None
+    n_init: int = 1
+    objective: str | None = None
+    myopic: bool = False
+    paper: bool = False
+    network: Network | None = None
+    prior: str | None = None
+    kernel: Kernel | None = None
+    variance: Range | None = None
+    lengthscale: Range | None = None
+    noise_sd: Range | None = None
+    batch: tuple[int, int, int] | None = None
+    steps: int | None = None
+    lr: float | None = None
+    clip: float | None = None
+    seed: int = 0
+    seeds: int = 1
+
+
+def config(request: Request) -> TrainConfig:
+    """The training config of a request, for its first seed."""
+    if request.dim is None or request.T is None:
+        raise ValueError("--dim and --T are needed, such as --dim 2 --T 20")
+    if request.seeds < 1:
+        raise ValueError(f"--seeds must be at least 1, got {request.seeds}")
+    defaults = _paper(request) if request.paper else _default(request)
+    chosen = {
+        name: value
+        for name in ("objective", "steps", "lr", "clip")
+        if (value := getattr(request, name)) is not None
+    }
+    if request.batch is not None:
+        chosen["batch"] = Batch(*request.batch)
+    network = request.network or ("paper" if request.paper else "query")
+    return TrainConfig(
+        policy=PolicyConfig(request.dim, request.T, request.n_init, network),
+        prior=prior(request, network),
+        myopic=request.myopic,
+        seed=request.seed,
+        **{**defaults, **chosen},
+    )
+
+
+def prior(request: Request, network: Network) -> Prior:
+    """The named prior with the ranges that were given."""
+    name = request.prior or ("paper" if network == "paper" else "nonstationary")
+    if name not in PRIORS:
+        raise ValueError(f"prior must be one of {', '.join(PRIORS)}, got {name!r}")
+    given = {
+        field: tuple(value)
+        for field in ("variance", "lengthscale", "noise_sd")
+        if (value := getattr(request, field)) is not None
+    }
+    if request.kernel is not None:
+        given["kernels"] = (request.kernel,)
+    return dataclasses.replace(PRIORS[name], **given)
+
+
+def _default(request: Request) -> dict:
+    return {"objective": "integrated-variance", "batch": Batch(256), "steps": 3000, "lr": 1e-3}
+
+
+def _paper(request: Request) -> dict:
+    """25 kernels x 25 functions x 10 noise draws; 20,000 steps, 10,000 for the regularised objective.
+
+    The myopic batch is 250 kernels in chunks with a history size each.
+    """
+    objective = request.objective or "entropy"
+    return {
+        "objective": objective,
+        "batch": Batch(250, 5, 5) if request.myopic else Batch(25, 25, 10),
+        "steps": 10_000 if objective.startswith("regularized") else 20_000,
+        "lr": 1e-3,
+    }
