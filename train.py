@@ -30,7 +30,7 @@ class Arguments:
         num_processes: several processes: how many there are.
     """
 
-    request: tyro.conf.OmitArgPrefixes[Request] = Request()
+    request: tyro.conf.OmitArgPrefixes[Request] = dataclasses.field(default_factory=Request)
     out: Path | None = None
     resume: Path | None = None
     devices: int | None = None
@@ -47,7 +47,7 @@ def main() -> int:
     except ValueError as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2
-    except run.Diverged as error:
+    except run.DivergedError as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -22,7 +22,7 @@ MASKED = -1e30
 
 
 def attend(q: Array, k: Array, v: Array, mask: Array) -> Array:
-    """Attention of the tokens of ``q`` to those tokens of ``k`` and ``v`` where ``mask [token, ...]`` is True."""
+    """Attention of the tokens of ``q`` to the tokens of ``k`` and ``v`` where ``mask [token, ...]`` holds."""
     if q.ndim == 3:
         return attend_by_products(q, k, v, mask)
     return jax.lax.platform_dependent(q, k, v, mask, cpu=attend_by_sums, default=attend_by_products)

@@ -101,9 +101,7 @@ def regularized_entropy_v2(
     return entropy_v2(key, prior_, experiment, trajectory) + given_grid
 
 
-def posterior(
-    prior_: Prior, theta: Theta, trajectory: Trajectory, x: Array
-) -> tuple[Array, Array, Array]:
+def posterior(prior_: Prior, theta: Theta, trajectory: Trajectory, x: Array) -> tuple[Array, Array, Array]:
     """Mean and variance of f at ``x [D, m, ...]`` given the trajectory, and its log evidence."""
     y = jnp.where(trajectory.mask, trajectory.y, 0)[:, None]
     cross = jnp.where(trajectory.mask[:, None], prior.covariance(prior_, theta, trajectory.x, x), 0)
@@ -163,9 +161,7 @@ def predictive(key: Array, prior_: Prior, experiment: Experiment, trajectory: Tr
     mixed = Trajectory(*(a[..., None, :] for a in trajectory[:3]), T=trajectory.T)
     mean, variance, evidence = posterior(prior_, draws, mixed, x[..., None, :])
     variance = variance + draws.noise
-    log_density = -0.5 * (
-        jnp.log(2 * jnp.pi * variance) + jnp.square(held_out[:, None] - mean) / variance
-    )
+    log_density = -0.5 * (jnp.log(2 * jnp.pi * variance) + jnp.square(held_out[:, None] - mean) / variance)
     weights = jax.nn.log_softmax(evidence, axis=0)
     return -jax.nn.logsumexp(log_density + weights, axis=1).mean(0)
 

@@ -35,19 +35,21 @@ from alx.recipes import Request
 from alx.rollout import Batch
 from alx.training import EPOCH, State, TrainConfig, initial_state, make_mesh, make_step, make_validation
 
-__all__ = ["Diverged", "Epoch", "create", "read_config", "read_metrics", "train"]
+__all__ = ["DivergedError", "Epoch", "create", "read_config", "read_metrics", "train"]
 
 Epoch = dict[str, float]
 
 
-class Diverged(RuntimeError):
+class DivergedError(RuntimeError):
     """The loss stopped being a number."""
 
 
 def create(out: Path, request: Request, config: TrainConfig) -> None:
     """Make the directory of a new run; one that exists is an error."""
     if out.exists():
-        raise ValueError(f"--out {out} exists already; name another directory, or continue it with --resume {out}")
+        raise ValueError(
+            f"--out {out} exists already; name another directory, or continue it with --resume {out}"
+        )
     text = json.dumps({"request": dataclasses.asdict(request), "config": _to_json(config)}, indent=1)
     try:
         out.mkdir(parents=True)
@@ -122,9 +124,9 @@ def _epoch(config: TrainConfig, step: Callable, state: State) -> tuple[State, Ep
         losses.append(float(metrics["loss"]))
         norms.append(float(metrics["norm"]))
         if not (math.isfinite(losses[-1]) and math.isfinite(norms[-1])):
-            raise Diverged(
-                f"the loss or its gradient is not finite at step {int(state.step)}: training stopped, the last "
-                "good checkpoint is kept; try a smaller --lr"
+            raise DivergedError(
+                f"the loss or its gradient is not finite at step {int(state.step)}: training stopped, the "
+                "last good checkpoint is kept; try a smaller --lr"
             )
     means = {"loss": float(np.mean(losses)), "norm": float(np.mean(norms))}
     return state, {"step": int(state.step), **means, "seconds": time.monotonic() - start}

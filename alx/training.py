@@ -21,7 +21,7 @@ from alx import policy, rollout
 from alx.functions import evaluate
 from alx.objectives import OBJECTIVES, posterior
 from alx.policy import Params, PolicyConfig
-from alx.prior import Prior
+from alx.prior import PRIORS, Prior
 from alx.rollout import Batch, Trajectory
 
 __all__ = ["EPOCH", "State", "TrainConfig", "initial_state", "make_mesh", "make_step", "make_validation"]
@@ -29,6 +29,7 @@ __all__ = ["EPOCH", "State", "TrainConfig", "initial_state", "make_mesh", "make_
 EPOCH = 50  # steps
 VALIDATION = 512  # held-out functions
 AXIS = "experiments"
+FRESH = Batch(256)  # a kernel and a function for each experiment
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,10 +50,10 @@ class TrainConfig:
     """
 
     policy: PolicyConfig
-    prior: Prior = Prior()
+    prior: Prior = PRIORS["paper"]
     objective: str = "integrated-variance"
     myopic: bool = False
-    batch: Batch = Batch(256)
+    batch: Batch = FRESH
     steps: int = 2000
     lr: float = 1e-3
     clip: float = 1.0
@@ -221,7 +222,10 @@ def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION
 
     def compiled(queries):
         sharded = jax.shard_map(
-            lambda params: rmse(params, queries), mesh=mesh, in_specs=PartitionSpec(), out_specs=PartitionSpec()
+            lambda params: rmse(params, queries),
+            mesh=mesh,
+            in_specs=PartitionSpec(),
+            out_specs=PartitionSpec(),
         )
         return jax.jit(sharded, compiler_options=compiler_options())
 

@@ -36,7 +36,9 @@ def integrated_variance(posterior: model.Posterior, candidates: Array) -> Array:
     squared = (
         overlap(theta, candidates, candidates)
         - 2 * (weight * overlap(theta, candidates[:, :, None], train[:, None])).sum(1)
-        + (jnp.einsum("mns,nks->mks", weight, overlap(theta, train[:, :, None], train[:, None])) * weight).sum(1)
+        + (
+            jnp.einsum("mns,nks->mks", weight, overlap(theta, train[:, :, None], train[:, None])) * weight
+        ).sum(1)
     )
     return squared / (variance + jnp.exp(theta[-1]))
 
@@ -47,7 +49,9 @@ def overlap(theta: Array, a: Array, b: Array) -> Array:
     for a_d, b_d, length in zip(a, b, jnp.exp(theta[1:-1]), strict=True):
         middle = (a_d + b_d) / 2
         mass = erf((1 - middle) / length) + erf(middle / length)
-        product = product * (np.sqrt(np.pi) / 2) * length * mass * jnp.exp(-jnp.square((a_d - b_d) / (2 * length)))
+        product = (
+            product * (np.sqrt(np.pi) / 2) * length * mass * jnp.exp(-jnp.square((a_d - b_d) / (2 * length)))
+        )
     return product
 
 

@@ -5,6 +5,7 @@ import io
 import logging
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pooch
@@ -16,7 +17,7 @@ LGBB_FILE = "lgbb_original.txt"
 LGBB_URL = "https://bobby.gramacy.com/surrogates/lgbb.tar.gz"
 
 
-class Unavailable(ValueError):
+class Unavailable(ValueError):  # noqa: N818 - it is a state of the data, not a mistake
     """A task whose data cannot be had; the message says in one sentence what to do."""
 
 
@@ -37,7 +38,9 @@ def lgbb(data_dir: Path | None) -> tuple[np.ndarray, np.ndarray]:
     if data_dir is not None:
         path = data_dir / LGBB_FILE
         if not path.is_file():
-            raise Unavailable(f"lgbb: --data-dir {data_dir} holds no {LGBB_FILE}; unpack it there from {LGBB_URL}.")
+            raise Unavailable(
+                f"lgbb: --data-dir {data_dir} holds no {LGBB_FILE}; unpack it there from {LGBB_URL}."
+            )
         return parse_lgbb(path.read_text("utf-8", errors="replace"))
     return parse_lgbb(_fetch_lgbb())
 
@@ -45,9 +48,8 @@ def lgbb(data_dir: Path | None) -> tuple[np.ndarray, np.ndarray]:
 def _fetch_lgbb() -> str:
     pooch.get_logger().setLevel(logging.WARNING)
     try:
-        archive = pooch.retrieve(
-            LGBB_URL, known_hash=None, path=pooch.os_cache("alx"), downloader=pooch.HTTPDownloader(timeout=20)
-        )
+        download: Any = pooch.HTTPDownloader(timeout=20)
+        archive = pooch.retrieve(LGBB_URL, known_hash=None, path=pooch.os_cache("alx"), downloader=download)
         with tarfile.open(archive) as tar:
             member = next(m for m in tar.getmembers() if Path(m.name).name == LGBB_FILE)
             content = tar.extractfile(member)
@@ -66,7 +68,9 @@ def parse_lgbb(text: str) -> tuple[np.ndarray, np.ndarray]:
     header, *rows = lines or [[]]
     wanted = ("mach", "alpha", "beta", "lift")
     if not set(wanted) <= set(header):
-        raise Unavailable(f"lgbb: {LGBB_FILE} must have the columns {', '.join(wanted)}, got {', '.join(header)}.")
+        raise Unavailable(
+            f"lgbb: {LGBB_FILE} must have the columns {', '.join(wanted)}, got {', '.join(header)}."
+        )
     try:
         values = np.array([[float(row[header.index(name)]) for name in wanted] for row in rows])
     except (ValueError, IndexError):
@@ -95,7 +99,11 @@ def table(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
     values = _numbers(name, header, rows)
     output = header.index(target)
     inputs = np.delete(values, output, 1)
-    constant = [c for c, column in zip([h for h in header if h != target], inputs.T, strict=True) if np.ptp(column) == 0]
+    constant = [
+        c
+        for c, column in zip([h for h in header if h != target], inputs.T, strict=True)
+        if np.ptp(column) == 0
+    ]
     if constant or np.ptp(values[:, output]) == 0:
         raise Unavailable(f"{name}: the column {(constant or [target])[0]} never changes; leave it out.")
     return _unit(inputs), values[:, output]
@@ -105,16 +113,17 @@ def _numbers(name: str, header: list[str], rows: list[list[str]]) -> np.ndarray:
     values = np.empty((len(rows), len(header)))
     for i, row in enumerate(rows):
         if len(row) != len(header):
-            raise Unavailable(f"{name}: data row {i + 1} has {len(row)} cells, but the header has {len(header)}.")
+            raise Unavailable(
+                f"{name}: data row {i + 1} has {len(row)} cells, but the header has {len(header)}."
+            )
         for j, cell in enumerate(row):
             try:
                 values[i, j] = float(cell)
             except ValueError:
                 values[i, j] = np.nan
             if not np.isfinite(values[i, j]):
-                raise Unavailable(
-                    f"{name}: data row {i + 1}, column {header[j]} holds {cell!r}, but must be a finite number."
-                )
+                place = f"{name}: data row {i + 1}, column {header[j]}"
+                raise Unavailable(f"{place} holds {cell!r}, but must hold a finite number.")
     return values
 
 

@@ -4,11 +4,13 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from benchmarks import ablation, queries
 from benchmarks.statistics import curves, standard_error, summarize
@@ -31,9 +33,9 @@ COLOURS = {
     "paper-myopic": "#999933",
     "paper-dad": "#332288",
 }
-OTHERS = ("#117733", "#44AA99", "#CC6677", "#661100", "#6699CC")
+OTHERS = ("#CC6677", "#661100", "#6699CC", "#117733", "#44AA99")
 MARKERS = "osD^vP*X<>hp"
-SETTINGS = {
+SETTINGS: Any = {
     "font.size": 11,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -92,25 +94,26 @@ def _all(evaluation: Evaluation) -> Iterator[tuple[str, str, str, Figure]]:
         yield (
             f"figure2-{task.name}",
             "RMSE and query time",
-            f"{task.name}: RMSE after the last query (mean and standard error over {seeds} seeds; * below Random, "
-            "† below GP AL) and the time of all queries of one run, on a logarithmic scale.",
+            f"{task.name}: RMSE after the last query (mean, standard error over {seeds} seeds; * below "
+            "Random, † below GP AL) and time of all queries of one run (logarithmic).",
             _figure2(evaluation, task),
         )
     for task in evaluation.tasks:
         yield (
             f"curves-{task.name}",
             "Learning curves",
-            f"{task.name}: RMSE of the refitted model after every query, mean over {seeds} seeds; the band is one "
-            "standard error.",
+            f"{task.name}: RMSE of the refitted model after every query, mean over {seeds} seeds; the bands "
+            "are one standard error.",
             _learning_curves(evaluation, task),
         )
     for task, method in itertools.product(evaluation.tasks, queries.shown(evaluation)):
         figure = queries.picture(evaluation, task, method, style(method, evaluation.methods)["color"])
         if figure is not None:
             yield f"queries-{task.name}-{method}", "Where they look", queries.caption(task, method), figure
-    figure = ablation.picture(evaluation)
-    if figure is not None:
-        yield "ablation", "Training objectives", ablation.CAPTION, figure
+    for dim in evaluation.dims:
+        figure = ablation.picture(evaluation, dim)
+        if figure is not None:
+            yield f"ablation-dim{dim}", "Training objectives", ablation.caption(dim), figure
 
 
 def _figure2(evaluation: Evaluation, task: Task) -> Figure:
@@ -121,7 +124,9 @@ def _figure2(evaluation: Evaluation, task: Task) -> Figure:
     for i, s in enumerate(found):
         look = style(s.method, evaluation.methods) | {"linestyle": "none"}
         left.errorbar(s.mean, i, xerr=s.error, capsize=3, **look)
-        left.annotate(s.marks, (s.mean + s.error, i), (5, -2), textcoords="offset points", va="center", fontsize=13)
+        left.annotate(
+            s.marks, (s.mean + s.error, i), (5, -2), textcoords="offset points", va="center", fontsize=13
+        )
         right.plot(max(s.query_ms, 1e-3), i, **look)
     left.set_yticks(range(len(found)), [label(s.method) for s in found])
     left.set_ylim(-0.6, len(found) - 0.4)
@@ -145,9 +150,18 @@ def _learning_curves(evaluation: Evaluation, task: Task) -> Figure:
         steps = np.arange(len(mean))
         main = not method.startswith("paper-")
         axis.plot(
-            steps, mean, label=label(method), markersize=4, linewidth=2 if main else 1.2, markevery=(0, 2), **look
+            steps,
+            mean,
+            label=label(method),
+            markersize=4,
+            linewidth=2 if main else 1.2,
+            markevery=(0, 2),
+            **look,
         )
-        axis.fill_between(steps, mean - error, mean + error, color=look["color"], alpha=0.13, linewidth=0)
+        if main:
+            band = (mean - error, mean + error)
+            axis.fill_between(steps, *band, color=look["color"], alpha=0.13, linewidth=0)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_yscale("log")
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_formatter("{x:g}")

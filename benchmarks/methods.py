@@ -1,8 +1,8 @@
 """Who chooses the next query: Random, Sobol, GP AL and policies, all behind one function.
 
-``choose(round) -> x [S, D]`` proposes for S paired seeds at once. In a pool the protocol then takes the nearest
-point that is still unlabelled. Whatever is random depends on the task, the method, the seed and the step
-alone, never on what else is run.
+``choose(round) -> x [S, D]`` proposes for S paired seeds at once. In a pool the protocol then takes the
+nearest point that is still unlabelled. Whatever is random depends on the task, the method, the seed and the
+step alone, never on what else is run.
 """
 
 import dataclasses
@@ -122,7 +122,7 @@ def _sobol(state: Round) -> np.ndarray:
 
 @functools.cache
 def _sobol_sequence(task: str, dim: int, seed: int, power: int) -> np.ndarray:
-    return qmc.Sobol(dim, seed=generator(task, seed, "sobol")).random_base2(power)
+    return qmc.Sobol(dim, rng=generator(task, seed, "sobol")).random_base2(power)
 
 
 def _gp_al(name: str, score: Callable, state: Round) -> np.ndarray:

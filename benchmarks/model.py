@@ -15,7 +15,18 @@ import numpy as np
 from jax import Array
 from scipy.stats import qmc
 
-__all__ = ["Posterior", "bounds", "condition", "fit", "fit_jitted", "fit_many", "kernel", "log_likelihood", "predict", "starts"]
+__all__ = [
+    "Posterior",
+    "bounds",
+    "condition",
+    "fit",
+    "fit_jitted",
+    "fit_many",
+    "kernel",
+    "log_likelihood",
+    "predict",
+    "starts",
+]
 
 # In units of a unit cube and a standardised output. The noise floor is a standard deviation of 0.001.
 VARIANCE, LENGTHSCALE, NOISE = (1e-2, 1e2), (1e-2, 1e1), (1e-6, 1e0)
@@ -36,7 +47,7 @@ def starts(dim: int) -> np.ndarray:
     """Where the restarts begin ``[D+2, RESTARTS]``: a middle guess, then a Sobol design of likely values."""
     low = np.log([0.3] + [0.1] * dim + [1e-5])
     high = np.log([3.0] + [3.0] * dim + [0.3])
-    design = qmc.scale(qmc.Sobol(dim + 2, seed=0).random(RESTARTS), low, high)
+    design = qmc.scale(qmc.Sobol(dim + 2, rng=0).random(RESTARTS), low, high)
     design[0] = np.log([1.0] + [0.3] * dim + [0.01])
     return design.T
 
@@ -240,5 +251,7 @@ def _bfgs(hessian_inverse: Array, move: Array, change: Array) -> Array:
     product = (hessian_inverse * change).sum(1)
     factor = rho * (1 + rho * (change * product).sum(0))
     cross = product[:, None] * move[None]
-    updated = hessian_inverse + factor * move[:, None] * move[None] - rho * (cross + jnp.swapaxes(cross, 0, 1))
+    updated = (
+        hessian_inverse + factor * move[:, None] * move[None] - rho * (cross + jnp.swapaxes(cross, 0, 1))
+    )
     return jnp.where(valid, updated, hessian_inverse)

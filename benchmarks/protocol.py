@@ -39,7 +39,7 @@ def fingerprint(task: Task, method: Method, budget: int) -> str:
 
 def run(task: Task, method: Method, seeds: Sequence[int], budget: int) -> list[dict[str, Any]]:
     """One row per seed: its queries, the RMSE before the first and after every query, the times."""
-    padded = [*seeds, *seeds[:1] * (SEEDS_TOGETHER - len(seeds))]
+    padded = [*seeds, *[seeds[0]] * (SEEDS_TOGETHER - len(seeds))]
     x, y = _queries(task, method, padded, budget)
     rmse = learning_curve(task, x, y)
     seconds, compile_seconds = _query_seconds(task, method, seeds, x, y)
@@ -82,11 +82,13 @@ def _queries(task: Task, method: Method, seeds: Sequence[int], budget: int) -> t
 def _round(task: Task, seeds: Sequence[int], x, y, filled: int, available) -> Round:
     mask = np.broadcast_to(np.arange(x.shape[1]) < filled, y.shape)
     x, y = np.where(mask[..., None], x, 0), np.where(mask, y, 0)
-    return Round(task, filled - N_INIT + 1, seeds, x, y, mask, None if available is None else available.copy())
+    return Round(
+        task, filled - N_INIT + 1, seeds, x, y, mask, None if available is None else available.copy()
+    )
 
 
 def _label(task: Task, proposal: np.ndarray, available: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """What is measured ``[S, D]`` and its noise-free value; in a pool the nearest free point, which it takes."""
+    """What is measured ``[S, D]`` and its noise-free value; in a pool it takes the nearest free point."""
     if task.truth is not None:
         return proposal, task.truth(proposal)
     assert available is not None
@@ -97,7 +99,7 @@ def _label(task: Task, proposal: np.ndarray, available: np.ndarray | None) -> tu
 
 
 def learning_curve(task: Task, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """RMSE ``[S, n]`` of the refitted model given the first 1, 2 .. n points of ``x [S, n, D]``, ``y [S, n]``."""
+    """RMSE ``[S, n]`` of the model fitted to the first 1, 2 .. n points of ``x [S, n, D]``, ``y [S, n]``."""
     count, size = y.shape
     prefixes = np.tile(np.tril(np.ones((size, size), bool)), (count, 1))
     x, y = np.repeat(x, size, 0), np.repeat(y, size, 0)

@@ -1,6 +1,7 @@
 """Pictures of single runs: the function, what the model believes at the end, and the queries in order."""
 
 import jax
+import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
@@ -23,7 +24,9 @@ def shown(evaluation: Evaluation) -> list[str]:
 
 def caption(task: Task, method: str) -> str:
     what = "truth, posterior mean and two standard deviations" if task.dim == 1 else "the function in colour"
-    return f"{task.name}, {label(method)}, seed {SEED}: {what}; queries numbered in order, 0 is the given point."
+    return (
+        f"{task.name}, {label(method)}, seed {SEED}: {what}; queries numbered in order, 0 is the given point."
+    )
 
 
 def picture(evaluation: Evaluation, task: Task, method: str, colour: str) -> Figure | None:
@@ -43,7 +46,9 @@ def _line(task: Task, x: np.ndarray, y: np.ndarray, colour: str) -> Figure:
     grid = task.test_x[order]
     mean, sd = _posterior(x, y, grid)
     figure, axis = plt.subplots(figsize=(6, 3.9))
-    axis.fill_between(grid[:, 0], mean - 2 * sd, mean + 2 * sd, color=colour, alpha=0.18, linewidth=0, label="± 2 sd")
+    axis.fill_between(
+        grid[:, 0], mean - 2 * sd, mean + 2 * sd, color=colour, alpha=0.18, linewidth=0, label="± 2 sd"
+    )
     axis.plot(grid[:, 0], task.test_y[order], color="#888888", linewidth=1.5, label="truth")
     axis.plot(grid[:, 0], mean, color=colour, linewidth=2, label="posterior mean")
     axis.plot(x[:, 0], y, "o", color="black", markersize=4, label="labels")
@@ -60,8 +65,9 @@ def _posterior(x: np.ndarray, y: np.ndarray, grid: np.ndarray) -> tuple[np.ndarr
     mask = np.ones((1, len(y)), bool)
     theta, _ = model.fit_many(x[None], y[None], mask)
     with jax.enable_x64(True):
-        posterior = model.condition(theta.T, x.T[..., None], y[:, None], mask.T)
-        mean, variance = model.predict(posterior, grid.T[..., None])
+        arrays = (theta.T, x.T[..., None], y[:, None], mask.T, grid.T[..., None])
+        *given, at = map(jnp.asarray, arrays)
+        mean, variance = model.predict(model.condition(*given), at)
         return np.asarray(mean)[:, 0], np.sqrt(np.asarray(variance)[:, 0])
 
 
@@ -76,7 +82,7 @@ def _map(task: Task, x: np.ndarray) -> Figure:
     figure.colorbar(contour, ax=axis, label="y (standardised)")
     box = {"boxstyle": "circle,pad=0.18", "facecolor": "white", "edgecolor": "black", "linewidth": 0.8}
     for i, point in enumerate(x):
-        axis.text(*point, str(i), ha="center", va="center", fontsize=8, bbox=box, clip_on=False)
+        axis.text(point[0], point[1], str(i), ha="center", va="center", fontsize=8, bbox=box, clip_on=False)
     axis.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="x1", ylabel="x2", aspect="equal")
     axis.grid(visible=False)
     return figure

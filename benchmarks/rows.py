@@ -25,10 +25,12 @@ def read(path: Path) -> list[Row]:
     for number, line in enumerate(whole.splitlines(), 1):
         try:
             row = json.loads(line)
-            if not FIELDS <= row.keys():
+            if not row.keys() >= FIELDS:
                 raise ValueError
         except (ValueError, AttributeError):
-            raise ValueError(f"{path}, line {number}, is not a row of an evaluation; choose another --out.") from None
+            raise ValueError(
+                f"{path}, line {number}, is not a row of an evaluation; choose another --out."
+            ) from None
         rows.append(row)
     if len(whole) < len(content):
         with path.open("r+b") as file:
@@ -50,10 +52,21 @@ def write_csv(path: Path, rows: list[Row]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(
-            ["task", "method", "seed", "step", *(f"x{d + 1}" for d in range(dim)), "y", "rmse", "query_seconds"]
+            [
+                "task",
+                "method",
+                "seed",
+                "step",
+                *(f"x{d + 1}" for d in range(dim)),
+                "y",
+                "rmse",
+                "query_seconds",
+            ]
         )
         for row in rows:
             seconds = [""] * (len(row["x"]) - len(row["query_seconds"])) + row["query_seconds"]
-            for step, (x, y, rmse, second) in enumerate(zip(row["x"], row["y"], row["rmse"], seconds, strict=True)):
+            for step, (x, y, rmse, second) in enumerate(
+                zip(row["x"], row["y"], row["rmse"], seconds, strict=True)
+            ):
                 padded = [*x, *[""] * (dim - len(x))]
                 writer.writerow([row["task"], row["method"], row["seed"], step, *padded, y, rmse, second])

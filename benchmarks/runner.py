@@ -46,14 +46,18 @@ class Plan:
     records: dict[str, dict[str, Any]]
 
 
-def load_tasks(suite: str, csv: Path | None, target: str | None, data_dir: Path | None) -> tuple[list[Task], list[str]]:
+def load_tasks(
+    suite: str, csv: Path | None, target: str | None, data_dir: Path | None
+) -> tuple[list[Task], list[str]]:
     """The tasks of a suite or of a comma-separated list, and a sentence for each that cannot be had."""
     names = [name for name in suite.split(",") if name] if suite not in tasks.SUITES else tasks.SUITES[suite]
     unknown = [name for name in names if name not in tasks.TASKS]
     if unknown:
         known = ", ".join((*tasks.SUITES, *tasks.TASKS))
         raise ValueError(f"--suite has {', '.join(unknown)}, which is no task; known are {known}.")
-    makers: list[Callable[[], Task]] = [lambda name=name: tasks.TASKS[name](data_dir) for name in dict.fromkeys(names)]
+    makers: list[Callable[[], Task]] = [
+        lambda name=name: tasks.TASKS[name](data_dir) for name in dict.fromkeys(names)
+    ]
     if csv is not None:
         makers.append(lambda: tasks.from_csv(csv, target))
     found, notes = [], []
@@ -87,13 +91,16 @@ def plan(
         length = budget or protocol.default_budget(task.dim)
         if task.is_pool and protocol.N_INIT + length > len(task.test_x):
             most = len(task.test_x) - protocol.N_INIT
-            notes.append(f"Not run: {task.name} has room for {most} queries, so --budget must be at most {most}.")
+            notes.append(
+                f"Not run: {task.name} has room for {most} queries, so --budget must be at most {most}."
+            )
             continue
         fitting.append(task)
         for method in by_dim[task.dim]:
             groups = range(0, seeds, protocol.SEEDS_TOGETHER)
             units += [
-                Unit(task, method, tuple(range(i, min(i + protocol.SEEDS_TOGETHER, seeds))), length) for i in groups
+                Unit(task, method, tuple(range(i, min(i + protocol.SEEDS_TOGETHER, seeds))), length)
+                for i in groups
             ]
     if not units:
         raise ValueError(" ".join(notes))
@@ -117,7 +124,9 @@ def _methods(dim: int, own: dict[str, Policy], wanted: list[str]) -> tuple[list[
         if policy.config.dim == dim:
             available[name] = from_policy(name, policy)
         elif name in wanted:
-            notes.append(f"Not run: the policy {name} is for D = {policy.config.dim}, so it has no row at D = {dim}.")
+            notes.append(
+                f"Not run: the policy {name} is for D = {policy.config.dim}, so it has no row at D = {dim}."
+            )
     absent = [name for name in missing if name in wanted]
     if absent:
         notes.append(f"Not run: no policy is shipped at D = {dim} for {', '.join(absent)}.")
@@ -152,8 +161,8 @@ def _check(planned: Plan, found: list[rows.Row], out: Path) -> set[tuple[str, st
     for row in found:
         if expected.get((row["task"], row["method"]), row["fingerprint"]) != row["fingerprint"]:
             raise ValueError(
-                f"--out {out} holds rows of {row['method']} on {row['task']} with another budget, data or policy; "
-                "choose another --out."
+                f"--out {out} holds rows of {row['method']} on {row['task']} with another budget, data or "
+                "policy; choose another --out."
             )
     return {(row["task"], row["method"], row["seed"]) for row in found}
 
@@ -161,10 +170,16 @@ def _check(planned: Plan, found: list[rows.Row], out: Path) -> set[tuple[str, st
 def environment(command: str) -> dict[str, Any]:
     """What it takes to make a result again."""
     device = jax.devices()[0]
-    versions = {"alx": __version__, "jax": jax.__version__, "numpy": np.__version__, "scipy": scipy.__version__}
+    versions = {
+        "alx": __version__,
+        "jax": jax.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
     return {
         "command": command,
-        "versions": ", ".join(f"{name} {v}" for name, v in versions.items()) + f", Python {platform.python_version()}",
+        "versions": ", ".join(f"{name} {v}" for name, v in versions.items())
+        + f", Python {platform.python_version()}",
         "commit": _commit(),
         "device": f"{device.platform} {device.device_kind}, {os.cpu_count()} cores, {platform.machine()}",
     }

@@ -18,7 +18,7 @@ class Summary:
     Attributes:
         mean: of the RMSE after the last query, with its standard error and median.
         seeds: how many.
-        p_random: one-sided Wilcoxon signed-rank p of being below Random on paired seeds; None if it was not run.
+        p_random: one-sided Wilcoxon signed-rank p of being below Random on paired seeds; None without it.
         p_gp_al: the same against GP AL.
         query_ms: mean over seeds of the summed time of all T selections.
         compile_s: the compilation, apart.
@@ -89,7 +89,8 @@ def p_below(ours: np.ndarray, theirs: np.ndarray) -> float:
     """p of a one-sided Wilcoxon signed-rank test that ``ours`` is below ``theirs``, pair by pair."""
     if np.array_equal(ours, theirs):
         return 1.0
-    return float(wilcoxon(ours, theirs, alternative="less").pvalue)
+    result: Any = wilcoxon(ours, theirs, alternative="less")
+    return float(result.pvalue)
 
 
 def _paired(ours: dict[int, float], theirs: dict[int, float]) -> tuple[np.ndarray, np.ndarray]:

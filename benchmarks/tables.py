@@ -12,6 +12,7 @@ from benchmarks.tasks import Task
 
 __all__ = ["Evaluation", "console_tables", "grid", "label", "legend", "markdown"]
 
+EXTRA = ("p vs Random", "p vs GP AL", "query ms", "compile s")
 LEGEND = (
     "RMSE after the last query, mean ± standard error over {seeds} paired seeds. "
     "* below Random, † below GP AL (one-sided Wilcoxon signed-rank test, p < 0.05). "
@@ -68,7 +69,11 @@ def grid(evaluation: Evaluation, dim: int) -> tuple[list[str], list[list[str]], 
         if times:
             body.append([label(method), *map(cell, own), f"{sum(times) / len(times):.1f}"])
             bold.append(
-                [False, *(s is not None and s.mean == best[t] for t, s in zip(tasks, own, strict=True)), False]
+                [
+                    False,
+                    *(s is not None and s.mean == best[t] for t, s in zip(tasks, own, strict=True)),
+                    False,
+                ]
             )
     return [f"D = {dim}", *tasks, "query ms"], body, bold
 
@@ -95,13 +100,15 @@ def markdown(evaluation: Evaluation) -> str:
     parts = ["# Evaluation", "", legend(evaluation), ""]
     for dim in evaluation.dims:
         header, body, bold = grid(evaluation, dim)
-        body = [[f"**{c}**" if b else c for c, b in zip(*pair, strict=True)] for pair in zip(body, bold, strict=True)]
+        body = [
+            [f"**{c}**" if b else c for c, b in zip(*pair, strict=True)]
+            for pair in zip(body, bold, strict=True)
+        ]
         parts += [_markdown_table(header, body), ""]
     parts += ["## Every number", ""]
-    header = "task method mean error median seeds p<Random p<GP-AL query-ms compile-s".split()
+    header = ["task", "method", "mean", "error", "median", "seeds", *EXTRA]
     body = [
-        [s.task, label(s.method), f"{s.mean:.4f}", f"{s.error:.4f}", f"{s.median:.4f}", str(s.seeds)]
-        + [_p(s.p_random), _p(s.p_gp_al), f"{s.query_ms:.2f}", f"{s.compile_s:.2f}"]
+        _numbers(s)
         for task in evaluation.tasks
         for s in summarize(evaluation.rows, task.name, evaluation.methods)
     ]
@@ -110,6 +117,18 @@ def markdown(evaluation: Evaluation) -> str:
     parts += ["## How it was made", ""]
     parts += [f"- {key}: `{value}`" for key, value in evaluation.environment.items()]
     return "\n".join(parts) + "\n"
+
+
+def _numbers(s: Summary) -> list[str]:
+    values = [
+        f"{s.mean:.4f}",
+        f"{s.error:.4f}",
+        f"{s.median:.4f}",
+        str(s.seeds),
+        _p(s.p_random),
+        _p(s.p_gp_al),
+    ]
+    return [s.task, label(s.method), *values, f"{s.query_ms:.2f}", f"{s.compile_s:.2f}"]
 
 
 def _p(p: float | None) -> str:

@@ -82,9 +82,9 @@ def _rescale(x: np.ndarray, low: tuple[float, ...], high: tuple[float, ...]) -> 
 
 def _function(name: str, dim: int, truth: Callable, noise: float = 0.1, standardise: bool = True) -> Task:
     """A task that can be queried anywhere, z-scored with noise-free samples of its own."""
-    samples = truth(qmc.Sobol(dim, seed=0).random(2**14)) if standardise else np.array([-1.0, 1.0])
+    samples = truth(qmc.Sobol(dim, rng=0).random(2**14)) if standardise else np.array([-1.0, 1.0])
     mean, sd = samples.mean(), samples.std()
-    test_x = qmc.Sobol(dim, seed=1).random(2**10)
+    test_x = qmc.Sobol(dim, rng=1).random(2**10)
 
     def standardised(x: np.ndarray) -> np.ndarray:
         return (truth(x) - mean) / sd

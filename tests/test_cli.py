@@ -56,8 +56,8 @@ def test_export_writes_either_kind(run, tmp_path):
         "export", "policy.safetensors", "--out", "p.jaxexport", "--capacity", "3"
     )
     exported = jax.export.deserialize(bytearray((tmp_path / "p.jaxexport").read_bytes()))
-    history = alx.History.empty(3, 2)
-    np.testing.assert_allclose(exported.call(*history), alx.propose(random_policy(), history), atol=1e-6)
+    found = exported.call(np.zeros((3, 2), np.float32), np.zeros(3, np.float32), np.zeros(3, bool))
+    np.testing.assert_allclose(found, alx.propose(random_policy(), alx.History.empty(3, 2)), atol=1e-6)
     run("export", "policy.safetensors", "--out", "p.onnx")
     assert b"x_next" in (tmp_path / "p.onnx").read_bytes()
 
