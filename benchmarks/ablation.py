@@ -16,8 +16,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 def caption(dim: int) -> str:
     return (
         f"Policies for D = {dim} by training objective, one mark per training seed and a line at their mean: "
-        "the loss of each epoch of training, the RMSE after the last query on each task (mean over evaluation "
-        "seeds), and the query time of one run (mean over tasks)."
+        "the loss of each epoch of training, the RMSE after the last query on each task (mean over the "
+        "evaluation's seeds), and the query time of one run (mean over tasks)."
     )
 
 

@@ -33,6 +33,7 @@ VARIANCE, LENGTHSCALE, NOISE = (1e-2, 1e2), (1e-2, 1e1), (1e-6, 1e0)
 RESTARTS, FINALISTS = 32, 8
 FIRST_STEPS, MAX_STEPS = 12, 120
 DECREASE_TOLERANCE = 1e-8  # of the log likelihood, as the quadratic model predicts it
+TIE = 1e-6  # log likelihoods this close are equal
 BLOCK = 5  # data sets fitted at a time: with their restarts they stay in cache
 
 
@@ -84,8 +85,8 @@ def fit(x: Array, y: Array, mask: Array) -> tuple[Array, Array]:
 
     first = jnp.tile(jnp.asarray(starts(x.shape[0]), x.dtype), y.shape[-1])
     search = _minimize(loss_and_gradient, _begin(loss_and_gradient, first), low, high, FIRST_STEPS)
-    search = _minimize(loss_and_gradient, _best(search, RESTARTS, FINALISTS), low, high, MAX_STEPS)
-    search = _best(search, FINALISTS, 1)
+    search = _minimize(loss_and_gradient, _finalists(search), low, high, MAX_STEPS)
+    search = _winner(search)
     return search.theta, -search.loss
 
 
@@ -199,10 +200,21 @@ def _begin(loss_and_gradient, theta: Array) -> _Search:
     return _Search(theta, loss, gradient, eye * scale, jnp.ones_like(loss), jnp.zeros(loss.shape, bool))
 
 
-def _best(search: _Search, restarts: int, keep: int) -> _Search:
-    """The ``keep`` best of every ``restarts`` neighbouring lanes."""
-    _, order = jax.lax.top_k(-search.loss.reshape(-1, restarts), keep)
-    lanes = (order + restarts * jnp.arange(len(order))[:, None]).ravel()
+def _finalists(search: _Search) -> _Search:
+    """The best restarts of each data set, and always its middle guess; in the order of the starts."""
+    loss = search.loss.reshape(-1, RESTARTS).at[:, 0].set(-jnp.inf)
+    return _take(search, RESTARTS, jnp.sort(jax.lax.top_k(-loss, FINALISTS)[1], 1))
+
+
+def _winner(search: _Search) -> _Search:
+    """The best search of each data set. One or two points leave the likelihood flat: of equals the first wins."""
+    loss = search.loss.reshape(-1, FINALISTS)
+    return _take(search, FINALISTS, jnp.argmax(loss <= loss.min(1, keepdims=True) + TIE, 1)[:, None])
+
+
+def _take(search: _Search, group: int, chosen: Array) -> _Search:
+    """The lanes ``chosen [B, k]`` of every ``group`` neighbouring ones."""
+    lanes = (chosen + group * jnp.arange(len(chosen))[:, None]).ravel()
     return jax.tree.map(lambda leaf: leaf[..., lanes], search)
 
 
