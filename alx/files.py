@@ -6,7 +6,6 @@ so that a flipped bit is an error and never a wrong policy. Nothing in a file is
 """
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import secrets
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from alx.version import __version__
+from alx.provenance import versions
 
 __all__ = ["Spec", "digest", "read", "write", "write_bytes"]
 
@@ -29,7 +28,7 @@ Spec = dict[str, tuple[str, tuple[int, ...]]]  # tensor name -> (safetensors dty
 
 def write(path: str | os.PathLike, kind: str, meta: dict, tensors: dict[str, np.ndarray]) -> None:
     """Write ``tensors`` and the JSON object ``meta`` to ``path``, atomically."""
-    header = {"format": FORMAT, "kind": kind, "versions": _versions(), **meta}
+    header = {"format": FORMAT, "kind": kind, "versions": versions(), **meta}
     header = json.loads(json.dumps(header))
     header["sha256"] = digest(header, tensors)
     text = json.dumps(header, sort_keys=True)
@@ -165,8 +164,3 @@ def digest(header: dict, tensors: dict[str, np.ndarray]) -> str:
         hashed.update(f"{name} {value.dtype} {value.shape}".encode())
         hashed.update(value.tobytes())
     return hashed.hexdigest()
-
-
-def _versions() -> dict[str, str]:
-    packages = ("jax", "flax", "numpy", "safetensors")
-    return {"alx": __version__} | {name: importlib.metadata.version(name) for name in packages}
