@@ -44,9 +44,9 @@ dd { margin: 0; }
 
 PROTOCOL = """For each seed all methods start from the same labelled point, meet the same noise and are
 judged on the same test points. After every query the same Gaussian process (ARD RBF; variance, lengthscales
-and noise by type-II maximum likelihood from 32 starts) is refitted for every method, and its RMSE taken against
-noise-free values. The seeds of a method run together; its query times are then measured on the same data, one
-experiment at a time, compiled, on the machine below, and for GP AL they include the fit."""
+and noise by type-II maximum likelihood from 32 starts) is refitted for every method, and its RMSE taken
+against noise-free values. The seeds of a method run together; its query times are then measured on the same
+data, one experiment at a time, compiled, on the machine below, and for GP AL they include the fit."""
 
 
 def page(evaluation: Evaluation, pictures: list[Picture]) -> str:

@@ -207,7 +207,7 @@ def _finalists(search: _Search) -> _Search:
 
 
 def _winner(search: _Search) -> _Search:
-    """The best search of each data set. One or two points leave the likelihood flat: of equals the first wins."""
+    """The best search of each data set; of equals the first, for few points leave the likelihood flat."""
     loss = search.loss.reshape(-1, FINALISTS)
     return _take(search, FINALISTS, jnp.argmax(loss <= loss.min(1, keepdims=True) + TIE, 1)[:, None])
 

@@ -119,17 +119,15 @@ def _names(policies: tuple[str, ...]) -> dict[str, str]:
 def _methods(dim: int, own: dict[str, Policy], wanted: list[str]) -> tuple[list[Method], list[str]]:
     shipped, missing = shipped_methods(dim)
     available = baselines() | shipped
+    available |= {name: from_policy(name, policy) for name, policy in own.items() if policy.config.dim == dim}
+    misfits = [name for name in own if name in wanted and name not in available]
     notes = []
-    for name, policy in own.items():
-        if policy.config.dim == dim:
-            available[name] = from_policy(name, policy)
-        elif name in wanted:
-            notes.append(
-                f"Not run: the policy {name} is for D = {policy.config.dim}, so it has no row at D = {dim}."
-            )
+    if misfits:
+        others = ", ".join(f"{name} (D = {own[name].config.dim})" for name in misfits)
+        notes.append(f"Not run at D = {dim}, for they were trained for another dimension: {others}.")
     absent = [name for name in missing if name in wanted]
     if absent:
-        notes.append(f"Not run: no policy is shipped at D = {dim} for {', '.join(absent)}.")
+        notes.append(f"Not run at D = {dim}, for no policy is shipped: {', '.join(absent)}.")
     return [available[name] for name in wanted if name in available], notes
 
 

@@ -16,7 +16,7 @@ EXTRA = ("p vs Random", "p vs GP AL", "query ms", "compile s")
 LEGEND = (
     "RMSE after the last query, mean ± standard error over {seeds} paired seeds. "
     "* below Random, † below GP AL (one-sided Wilcoxon signed-rank test, p < 0.05). "
-    "Query time: all T selections of one run, labelling and compilation excluded."
+    "Query ms: all T selections of one run, labelling and compilation excluded, median over seeds."
 )
 
 
