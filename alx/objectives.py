@@ -22,6 +22,7 @@ Objective = Callable[[Array, Prior, Experiment, Trajectory], Array]
 CONTRASTIVE = 63  # functions that `dad` tells the true one from
 MIXTURE = 24  # draws of theta that stand for the unknown one in `predictive`
 HELD_OUT = 32  # grid points at which `predictive` scores the posterior
+MODEL = Prior(variance=(0.1, 2.0), lengthscale=(0.05, 3.0), log_lengthscale=True, noise_sd=(0.01, 0.5))
 
 
 def gram(prior_: Prior, theta: Theta, trajectory: Trajectory) -> Array:
@@ -147,19 +148,16 @@ def dad(key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajector
 def predictive(key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> Array:
     """Minus the mean log density of held-out observations under the posterior with theta unknown.
 
-    The posterior is a mixture over draws theta_m of the prior, each weighted by its evidence. It rewards
-    covering the domain and telling the lengthscales apart, and so gives a reason to react to y.
+    The posterior is that of the model a user fits, a stationary RBF kernel: a mixture over draws theta_m of
+    `MODEL`, each weighted by its evidence. It rewards covering the domain and telling the lengthscales
+    apart, and so gives a reason to react to y.
     """
-    dim = trajectory.x.shape[0]
-    experiments = trajectory.y.shape[-1]
-    draws = prior.sample(key, prior_, dim, (MIXTURE, experiments))
-    # The true theta is itself a draw of the prior.
-    draws = jax.tree.map(lambda a, own: a.at[..., 0, :].set(own), draws, experiment.theta)
+    draws = prior.sample(key, MODEL, trajectory.x.shape[0], (MIXTURE, trajectory.y.shape[-1]))
     x = _grid_per_experiment(experiment)[:, :HELD_OUT]
     held_out = functions.evaluate(prior_, experiment.theta, experiment.function, x)
     held_out = held_out + experiment.noise_grid[:HELD_OUT]
     mixed = Trajectory(*(a[..., None, :] for a in trajectory[:3]), T=trajectory.T)
-    mean, variance, evidence = posterior(prior_, draws, mixed, x[..., None, :])
+    mean, variance, evidence = posterior(MODEL, draws, mixed, x[..., None, :])
     variance = variance + draws.noise
     log_density = -0.5 * (jnp.log(2 * jnp.pi * variance) + jnp.square(held_out[:, None] - mean) / variance)
     weights = jax.nn.log_softmax(evidence, axis=0)

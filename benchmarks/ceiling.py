@@ -20,7 +20,6 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,59 +29,18 @@ import tyro
 from jax import Array
 from rich.console import Console
 from rich.table import Table
-from scipy.stats import qmc, wilcoxon
+from scipy.stats import wilcoxon
 
 import alx
-from alx import cache, provenance, rollout, training
-from alx.functions import evaluate
+from alx import cache, provenance, training
 from alx.objectives import posterior
 from alx.policy import PolicyConfig
 from alx.prior import PRIORS, Prior, Theta
-from alx.rollout import Batch, Experiment, Trajectory
+from alx.rollout import Trajectory
+from benchmarks.simulated import Functions, draw, policy_queries, random_queries, rmse, sobol_queries
 
-N_TEST = {1: 200, 2: 400}
 CLAIRVOYANT_STEPS = 400
 STATIC_STEPS = 2000
-
-
-class Functions(NamedTuple):
-    """Experiments on the trailing axis, with the points at which they are scored."""
-
-    prior: Prior
-    config: PolicyConfig
-    experiment: Experiment
-    test: Array  # [D, m, 1]
-
-
-def draw(prior: Prior, config: PolicyConfig, functions: int, seed: int) -> Functions:
-    """The functions of the comparison."""
-    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 77))
-    experiment = rollout.simulate(*keys, prior, config, Batch(functions))
-    m = N_TEST.get(config.dim, 600)
-    test = qmc.Sobol(config.dim, seed=1).random(1 << (m - 1).bit_length())[:m]
-    return Functions(prior, config, experiment, jnp.asarray(test.T, float)[..., None])
-
-
-def rmse(problem: Functions, queries: Array) -> Array:
-    """RMSE ``[B]`` of the posterior mean after measuring at ``queries [D, T, B]``."""
-    prior, config, experiment, test = problem
-    x = jnp.concatenate([experiment.x[:, : config.n_init], queries], axis=1)
-    y = rollout.observe(prior, experiment, x, experiment.noise)
-    trajectory = Trajectory(x, y, jnp.ones((x.shape[1], 1), bool), config.T)
-    mean = posterior(prior, experiment.theta, trajectory, test)[0]
-    truth = evaluate(prior, experiment.theta, experiment.function, test)
-    return jnp.sqrt(jnp.square(mean - truth).mean(0))
-
-
-def policy_queries(problem: Functions, params, config: PolicyConfig, blind: bool = False) -> Array:
-    """What a policy asks; blind, it is told y = 0."""
-    prior, _, experiment, _ = problem
-    if blind:
-        silent = experiment.function._replace(
-            weights=jnp.zeros_like(experiment.function.weights), mean=jnp.zeros_like(experiment.function.mean)
-        )
-        experiment = experiment._replace(function=silent, noise=jnp.zeros_like(experiment.noise))
-    return rollout.nonmyopic(params, config, prior, experiment).x[:, config.n_init :]
 
 
 def log_variance(prior: Prior, theta: Theta, x: Array, test: Array) -> Array:
@@ -131,23 +89,15 @@ def static_queries(problem: Functions, steps: int = STATIC_STEPS) -> Array:
 
 def compare(problem: Functions, params, config: PolicyConfig) -> dict[str, np.ndarray]:
     """RMSE per function of each way to query."""
-    experiment, T = problem.experiment, config.T
-    functions = experiment.noise.shape[-1]
-    sobol = np.stack(
-        [qmc.Sobol(config.dim, seed=i).random(32 * (T // 32 + 1))[:T].T for i in range(functions)], -1
-    )
-    sobol = jnp.asarray(sobol, float)
-    static = static_queries(problem)
     queries = {
-        "random": experiment.x[:, config.n_init :],
-        "sobol": sobol,
-        "static": static,
+        "random": random_queries(problem),
+        "sobol": sobol_queries(problem),
+        "static": static_queries(problem),
         "blind": policy_queries(problem, params, config, blind=True),
         "policy": policy_queries(problem, params, config),
     }
-    queries["clairvoyant"] = clairvoyant_queries(
-        problem, [static, sobol, queries["random"], queries["policy"]]
-    )
+    starts = [queries[name] for name in ("static", "sobol", "random", "policy")]
+    queries["clairvoyant"] = clairvoyant_queries(problem, starts)
     return {name: np.asarray(rmse(problem, x)) for name, x in queries.items()}
 
 
