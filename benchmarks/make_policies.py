@@ -1,0 +1,150 @@
+"""Make the shipped policies again: python -m benchmarks.make_policies [NAME ...]
+
+Each is trained in runs/policies/NAME (a stopped run resumes there), compared with other ways to query on
+simulated functions of all three priors, and written to alx/policies with its card. Runs for hours.
+"""
+
+import dataclasses
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import tyro
+
+from alx import cache, provenance, run, store
+from alx.policy import Policy
+from alx.prior import PRIORS
+from benchmarks import simulated
+
+RUNS = Path("runs/policies")
+SHIPPED = Path(__file__).parent.parent / "alx" / "policies"
+FUNCTIONS = 200
+
+PAPER = "--network paper --prior paper --seed 0"
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """A shipped policy: what for, and the arguments of train.py."""
+
+    purpose: str
+    arguments: str
+
+
+def recipes() -> dict[str, Recipe]:
+    """All shipped policies by name."""
+    made = {
+        "dim1-T10": Recipe("The policy to use with one input.", "--dim 1 --T 10"),
+        "dim2-T20": Recipe("The policy to use with two inputs.", "--dim 2 --T 20"),
+        "dim3-T30": Recipe("The policy to use with three inputs.", "--dim 3 --T 30"),
+    }
+    for size, arguments in (("dim1-T10", "--dim 1 --T 10"), ("dim2-T20", "--dim 2 --T 20")):
+        made[f"static-{size}"] = Recipe(
+            "The best fixed design, as a baseline: it does not look at y.",
+            f"{arguments} --network static --lr 3e-3 --steps 2000",
+        )
+        for name, extra in (
+            ("entropy", "--objective entropy"),
+            ("regularized-entropy", "--objective regularized-entropy"),
+            ("myopic", "--objective regularized-entropy --myopic"),
+            ("dad", "--objective dad"),
+        ):
+            made[f"paper-{name}-{size}"] = Recipe(
+                f"The paper's network trained with its {name} objective, for comparison.",
+                f"{arguments} {PAPER} {extra}",
+            )
+    return made
+
+
+def train(name: str, recipe: Recipe) -> Path:
+    """Train or resume; returns the run's directory."""
+    out = RUNS / name
+    target = f"--resume {out}" if (out / "config.json").exists() else f"{recipe.arguments} --out {out}"
+    subprocess.run([sys.executable, "train.py", *shlex.split(target)], check=True)
+    return out
+
+
+def scores(policy: Policy) -> dict[str, dict[str, float]]:
+    """Mean RMSE per prior and way to query, on the same functions."""
+    params, config = policy.params, policy.config
+    table = {}
+    for prior in PRIORS:
+        problem = simulated.draw(PRIORS[prior], config, FUNCTIONS, seed=1)
+        queries = {
+            "random": simulated.random_queries(problem),
+            "sobol": simulated.sobol_queries(problem),
+            "GP AL, theta known": simulated.greedy_queries(problem),
+            "this policy, blind": simulated.policy_queries(problem, params, config, blind=True),
+            "this policy": simulated.policy_queries(problem, params, config),
+        }
+        table[prior] = {name: float(np.mean(simulated.rmse(problem, x))) for name, x in queries.items()}
+    return table
+
+
+def card(name: str, recipe: Recipe, out: Path, policy: Policy) -> str:
+    """The model card, in Markdown."""
+    _, config = run.read_config(out)
+    last = run.read_metrics(out)[-1]
+    table = scores(policy)
+    device = provenance.of_run()["device"]
+    rows = "\n".join(
+        f"| {way} | " + " | ".join(f"{table[prior][way]:.4f}" for prior in PRIORS) + " |"
+        for way in next(iter(table.values()))
+    )
+    size = f"D = {config.policy.dim}, T = {config.policy.T}, N_init = {config.policy.n_init}"
+    kind = f"`{config.objective}`{' (myopic)' if config.myopic else ''}"
+    work = f"{last['step']} steps of {config.batch.experiments} experiments, lr {config.lr:g}"
+    machine = f"{last['seconds'] / 60:.0f} minutes on {os.cpu_count()} cores ({device['platform']})"
+    trained_on = next((key for key, value in PRIORS.items() if value == config.prior), "custom")
+    return f"""# {name}
+
+{recipe.purpose}
+
+- {size}; network `{config.policy.network}`
+- prior `{trained_on}`, objective {kind}, seed {config.seed}
+- {work}; {machine}
+- made with `python train.py {recipe.arguments}`
+
+RMSE of the posterior with the true theta after T queries, mean over {FUNCTIONS} simulated functions per prior
+(trained on `{trained_on}`; the others are out of its prior):
+
+| queries | {" | ".join(PRIORS)} |
+|---|{"---|" * len(PRIORS)}
+{rows}
+
+Limits: inputs scaled to the unit cube, outputs to zero mean and unit variance (`alx.Learner` does both); more
+than T queries continue with a space-filling design that was not trained.
+"""
+
+
+def make(name: str, recipe: Recipe) -> None:
+    """Train one policy and ship it."""
+    out = train(name, recipe)
+    policy = store.load(out / "policy.safetensors")
+    text = card(name, recipe, out, policy)
+    shutil.copyfile(out / "policy.safetensors", SHIPPED / f"{name}.safetensors")
+    (SHIPPED / f"{name}.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def main(names: tyro.conf.Positional[tuple[str, ...]] = ()) -> int:
+    """Make the named policies, or all of them."""
+    known = recipes()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        print(f"make_policies: no policy {unknown[0]!r}; there are {', '.join(known)}", file=sys.stderr)
+        return 2
+    jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
+    cache.enable()
+    for name in names or known:
+        make(name, known[name])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(tyro.cli(main))
