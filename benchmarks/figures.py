@@ -161,7 +161,7 @@ def _learning_curves(evaluation: Evaluation, task: Task) -> Figure:
         if main:
             band = (mean - error, mean + error)
             axis.fill_between(steps, *band, color=look["color"], alpha=0.13, linewidth=0)
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axis.set_yscale("log")
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_formatter("{x:g}")

@@ -22,12 +22,14 @@ p, li { max-width: 44rem; }
 .table { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #e4e4e4; }
+th { overflow-wrap: normal; }
 td { white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: break-word; }
 small { color: #555; }
 @media (max-width: 40rem) {
   table { font-size: .72rem; line-height: 1.3; }
   th, td { padding: .25rem .2rem; }
+  th { font-size: .65rem; }
   td small { display: block; }
 }
 .figures {

@@ -67,7 +67,7 @@ def grid(evaluation: Evaluation, dim: int) -> tuple[list[str], list[list[str]], 
         own = [found.get((task, method)) for task in tasks]
         times = [s.query_ms for s in own if s is not None]
         if times:
-            body.append([label(method), *map(cell, own), f"{sum(times) / len(times):.1f}"])
+            body.append([label(method), *map(cell, own), _milliseconds(sum(times) / len(times))])
             bold.append(
                 [
                     False,
@@ -76,6 +76,10 @@ def grid(evaluation: Evaluation, dim: int) -> tuple[list[str], list[list[str]], 
                 ]
             )
     return [f"D = {dim}", *tasks, "query ms"], body, bold
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
 def legend(evaluation: Evaluation) -> str:
