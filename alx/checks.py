@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_bounds", "as_numbers", "as_points", "as_scalar", "as_whole_number"]
+__all__ = ["as_bounds", "as_numbers", "as_points", "as_rows", "as_scalar", "as_whole_number", "tolerance"]
 
 # Points come back from JSON, CSV or float32 a little changed; by less than this part of the range.
 TOLERANCE = 1e-6
@@ -52,11 +52,18 @@ def as_bounds(value: Any) -> np.ndarray:
     return bounds
 
 
+def as_rows(name: str, value: Any, dim: int) -> np.ndarray:
+    """Points ``[n, D]``; a single one may come as ``[D]``, and points with one input as a list of numbers."""
+    array = as_numbers(name, value)
+    rows = array.reshape(-1, 1) if dim == 1 and array.ndim < 2 else np.atleast_2d(array)
+    if rows.ndim != 2 or rows.shape[1] != dim:
+        raise ValueError(f"{name} must have {dim} coordinates for each point, got shape {array.shape}")
+    return rows
+
+
 def as_points(name: str, value: Any, bounds: np.ndarray) -> np.ndarray:
     """Points ``[n, D]`` inside the bounds; a point that rounding has put just outside is moved back in."""
-    points, dim = np.atleast_2d(as_numbers(name, value)), len(bounds)
-    if points.ndim != 2 or points.shape[1] != dim:
-        raise ValueError(f"{name} must have {dim} coordinates for each point, got shape {np.shape(value)}")
+    points = as_rows(name, value, len(bounds))
     low, high = bounds.T
     slack = tolerance(bounds)
     outside = (points < low - slack) | (points > high + slack)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from alx import learner_file
-from alx.checks import as_bounds, as_numbers, as_points, as_scalar, as_whole_number, tolerance
+from alx.checks import as_bounds, as_numbers, as_points, as_rows, as_scalar, as_whole_number, tolerance
 from alx.compiled import compiled
 from alx.experiment import Experiment
 from alx.policy import Policy, PolicyConfig
@@ -52,7 +52,7 @@ class Learner:
     ):
         self.policy = policy if isinstance(policy, Policy) else load(policy)
         config = self.policy.config
-        self.bounds = as_bounds(_range(pool) if bounds is None else bounds)
+        self.bounds = as_bounds(_range(pool, config.dim) if bounds is None else bounds)
         if len(self.bounds) != config.dim:
             raise ValueError(f"the policy is for {config.dim} inputs, got bounds for {len(self.bounds)}")
         self.y_mean = None if y_mean is None else as_scalar("y_mean", y_mean)
@@ -109,7 +109,7 @@ class Learner:
         points, outputs = as_points("x", x, self.bounds), np.atleast_1d(as_numbers("y", y))
         if outputs.shape != (len(points),):
             raise ValueError(
-                f"y must be one number for each point, got {outputs.size} for {len(points)} points"
+                f"y must be one number for each point, got shape {outputs.shape} for {len(points)} points"
             )
         experiment, slack = self._experiment, tolerance(self.bounds)
         for point, output in zip(points, outputs, strict=True):
@@ -226,12 +226,12 @@ class _View(NamedTuple):
     pending: np.ndarray
 
 
-def _range(pool: Any) -> np.ndarray:
+def _range(pool: Any, dim: int) -> np.ndarray:
     if pool is None:
         raise ValueError("bounds are needed: one (low, high) pair for each input")
-    rows = np.atleast_2d(as_numbers("pool", pool))
-    if rows.ndim != 2 or rows.size == 0:
-        raise ValueError(f"pool must be points [N, D], got shape {rows.shape}")
+    rows = as_rows("pool", pool, dim)
+    if len(rows) == 0:
+        raise ValueError("the pool is empty")
     return np.stack([rows.min(0), rows.max(0)], 1)
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from random_policy import random_policy
 
 import alx
+from benchmarks.timing import count_compilations
 
 BOX = [(-5.0, 10.0), (0.0, 15.0)]
 finite = st.floats(-1e6, 1e6)
@@ -106,6 +107,15 @@ def test_points_of_ones_own_count_and_leave_the_pending_ones():
     assert one.remaining == 4
     one.forget()
     assert one.remaining == 5
+
+
+def test_one_input_may_be_plain_numbers():
+    one, other = (alx.Learner(random_policy(dim=1), [(0, 9)]) for _ in range(2))
+    one.tell([1, 2, 3], [5, 6, 7])
+    other.tell([[1], [2]], [5, 6])
+    other.tell(3, 7)
+    assert state(one) == state(other)
+    assert alx.Learner(random_policy(dim=1), pool=[3.0, 1.0, 2.0]).bounds.tolist() == [[1, 3]]
 
 
 def test_the_budget_stops_with_a_message_and_can_be_extended():
@@ -253,15 +263,8 @@ def test_a_damaged_state_is_refused(tmp_path):
 
 
 def test_many_learners_share_one_compilation():
-    compilations = []
     learner()
-
-    def listen(event, *_, **__):
-        if event.endswith("backend_compile_duration"):
-            compilations.append(event)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
+    with count_compilations() as compilations:
         jax.jit(lambda x: x + 1)(np.float32(1))
         assert compilations, "the listener hears nothing"
         compilations.clear()
@@ -271,8 +274,6 @@ def test_many_learners_share_one_compilation():
                 x = one.ask()
                 one.tell(x, wave(x))
         assert not compilations
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def test_threads_do_not_disturb_each_other():

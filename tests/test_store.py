@@ -123,6 +123,16 @@ def test_plausible_but_wrong_files_are_refused(saved, change, match):
     assert_refused(saved, match)
 
 
+def test_arrays_that_overlap_are_refused(saved):
+    whole = saved.read_bytes()
+    length = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + length])
+    header["outer.kernel"]["data_offsets"] = [0, 4 * 2 * 128]
+    text = json.dumps(header).encode()
+    saved.write_bytes(len(text).to_bytes(8, "little") + text + whole[8 + length :])
+    assert_refused(saved, "overlap or leave gaps")
+
+
 def test_an_honest_rewrite_is_accepted(saved):
     rewrite(saved, lambda meta, _: meta["record"].update(note="mine"))
     assert store.read_record(saved)["note"] == "mine"
