@@ -1,0 +1,105 @@
+"""Function draws have the covariance of their kernel and the exact mean."""
+
+import functools
+
+import dense
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import simulated
+
+from alx import functions
+from alx.prior import KERNELS, PRIORS, Prior, Theta
+
+DRAWS = 12_000
+evaluate = jax.jit(functions.evaluate, static_argnums=0)
+
+
+def one_theta(kernel: int, modulated: bool = False, warped: bool = False) -> Theta:
+    return Theta(
+        variance=np.float32(0.8),
+        lengthscale=np.float32([0.3, 0.6]),
+        noise=np.float32(0.01),
+        kernel=np.int32(kernel),
+        modulated=np.bool_(modulated),
+        centre=np.float32([0.3, 0.4]),
+        radius=np.float32(0.3),
+        warped=np.bool_(warped),
+        shape_a=np.float32([0.6, 1.8]),
+        shape_b=np.float32([1.5, 0.7]),
+    )
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def unshifted_draws(key, prior: Prior, theta: Theta, x):
+    """Many draws at x without the shift to zero mean, which changes the covariance."""
+    many = jax.tree.map(lambda a: jnp.broadcast_to(a[..., None], (*a.shape, DRAWS)), theta)
+    function = functions.draw(key, prior, many)
+    return functions.evaluate(prior, many, function._replace(mean=jnp.zeros(DRAWS)), x[..., None])
+
+
+@pytest.mark.parametrize(
+    ("kernels", "kernel", "modulated", "warped"),
+    [
+        (("rbf",), 0, False, False),
+        (("matern32",), 0, False, False),
+        (("matern52",), 0, False, False),
+        (KERNELS, 0, True, False),
+        (KERNELS, 1, False, True),
+        (KERNELS, 2, True, True),
+    ],
+)
+def test_draws_have_the_covariance_of_their_kernel(kernels, kernel, modulated, warped):
+    share = 0.0 if len(kernels) == 1 else 0.5
+    prior, theta = Prior(kernels=kernels, modulated=share, warped=share), one_theta(kernel, modulated, warped)
+    x = np.float32([[0.1, 0.35, 0.5, 0.95], [0.8, 0.6, 0.45, 0.05]])
+    f = np.asarray(unshifted_draws(jax.random.key(kernel), prior, theta, x), float)
+    products = f[:, None] * f[None]
+    error = products.std(-1) / DRAWS**0.5
+    exact = dense.covariance(prior, theta, x.T, x.T)
+    np.testing.assert_array_less(np.abs(products.mean(-1) - exact), 4.5 * error)
+    np.testing.assert_array_less(np.abs(f.mean(-1)), 4.5 * f.std(-1) / DRAWS**0.5)
+    assert error.max() < 0.015, "the test has lost its power"
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_the_window_mean_is_the_quadrature(dim):
+    rng = np.random.default_rng(dim)
+    weights, phases = rng.normal(size=8), rng.uniform(0, 2 * np.pi, 8)
+    frequencies = rng.normal(scale=8, size=(8, dim))
+    frequencies[0] = 0
+    frequencies[1, 0] = 0
+    frequencies[2, -1] = 1e-6
+    mean = functions.window_mean(*map(jnp.asarray, (weights, frequencies, phases)))
+    np.testing.assert_allclose(mean, dense.window_mean(weights, frequencies, phases), atol=2e-6)
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_a_draw_has_zero_mean_over_the_cube(dim):
+    prior = Prior()
+    theta = simulated.thetas(prior, dim, (5,))
+    function = jax.jit(functions.draw, static_argnums=1)(jax.random.key(1), prior, theta)
+    node, weight = np.polynomial.legendre.leggauss(60)
+    node, weight = (node + 1) / 2, weight / 2
+    x = np.stack(np.meshgrid(*[node] * dim, indexing="ij")).reshape(dim, -1)
+    w = np.prod(np.stack(np.meshgrid(*[weight] * dim, indexing="ij")), 0).ravel()
+    f = evaluate(prior, theta, function, np.float32(x)[..., None])
+    np.testing.assert_allclose(w @ np.asarray(f), 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 5])
+def test_points_at_once_are_points_one_by_one(dim):
+    prior, n = PRIORS["nonstationary"], 6
+    theta = simulated.thetas(prior, dim, (n,))
+    function = simulated.functions(theta)
+    x = np.float32(np.random.default_rng(dim).random((dim, 4, n)))
+    f = evaluate(prior, theta, function, x)
+    single = [evaluate(prior, theta, function, x[:, i : i + 1]) for i in range(4)]
+    np.testing.assert_allclose(f, np.concatenate(single), atol=2e-5)
+    mapped = jax.jit(jax.vmap(lambda *a: functions.evaluate(prior, *a), -1, -1))(theta, function, x)
+    np.testing.assert_allclose(f, mapped, atol=2e-5)
+    for i in range(n):
+        own, points = dense.pick(function, i), np.asarray(x, float)[..., i].T
+        exact = dense.evaluate(prior, dense.pick(theta, i), own, points)
+        np.testing.assert_allclose(f[:, i], exact, atol=1e-4)
