@@ -3,14 +3,14 @@
 import dataclasses
 import math
 import os
-import shutil
 import sys
 from pathlib import Path
 
 import jax
 import tyro
 
-from alx import cache, recipes, run
+from alx import cache, files, recipes, run
+from alx.objectives import CONTRASTIVE
 from alx.progress import Progress
 from alx.recipes import Request
 from alx.training import TrainConfig
@@ -41,6 +41,7 @@ class Arguments:
 
 def main() -> int:
     arguments = tyro.cli(Arguments, config=(tyro.conf.FlagCreatePairsOff,))
+    out = arguments.resume
     try:
         out, request, config = prepare(arguments)
         best = train_seeds(out, request, config)
@@ -51,7 +52,8 @@ def main() -> int:
         print(f"train.py: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"\ntrain.py: interrupted; go on with: python train.py --resume {out}", file=sys.stderr)
+        how = f"; go on with: python train.py --resume {out}" if out else ""
+        print(f"\ntrain.py: interrupted{how}", file=sys.stderr)
         return 130
     if jax.process_index() == 0:
         print(f"policy: {best}\nnext:   python evaluate.py --policy {best}")
@@ -63,7 +65,10 @@ def prepare(arguments: Arguments) -> tuple[Path, Request, TrainConfig]:
     if arguments.resume is not None:
         out, (stored, config) = arguments.resume, run.read_config(arguments.resume)
         request = merge(stored, arguments.request)
-        check_same(config, recipes.config(request))
+        check_same(
+            {**flatten(config), "seeds": stored.seeds or 1},
+            {**flatten(recipes.config(request)), "seeds": request.seeds or 1},
+        )
         if arguments.out not in (None, out):
             raise ValueError(f"--out {arguments.out} and --resume {out} name two directories; give one")
     else:
@@ -86,8 +91,7 @@ def merge(stored: Request, given: Request) -> Request:
     return dataclasses.replace(stored, **changed)
 
 
-def check_same(stored: TrainConfig, given: TrainConfig) -> None:
-    old, new = flatten(stored), flatten(given)
+def check_same(old: dict, new: dict) -> None:
     differences = [f"{name} was {old[name]} and is {new[name]}" for name in old if old[name] != new[name]]
     if differences:
         raise ValueError(f"--resume needs the config the run was started with: {'; '.join(differences)}")
@@ -120,32 +124,38 @@ def start_devices(arguments: Arguments) -> None:
 
 def train_seeds(out: Path, request: Request, config: TrainConfig) -> Path:
     """Train each seed in a directory of its own, if there are several; returns the best policy's file."""
-    if request.seeds == 1:
+    seeds = request.seeds or 1
+    if seeds == 1:
         train_one(out, config)
-        return out / "policy.safetensors"
-    best, lowest = None, math.inf
-    for seed in range(request.seed, request.seed + request.seeds):
+        return out / run.POLICY
+    losses = {}
+    for seed in range(config.seed, config.seed + seeds):
         directory, own = out / f"seed-{seed}", dataclasses.replace(config, seed=seed)
         if not directory.exists() and jax.process_index() == 0:
             run.create(directory, dataclasses.replace(request, seed=seed, seeds=1), own)
-        train_one(directory, own)
-        loss = run.selection_loss(run.read_metrics(directory))
-        print(f"seed {seed}: mean of the last 500 losses {loss:.4f}")
-        if loss < lowest:
-            best, lowest = directory, loss
-    if best is None:
-        raise ValueError("no seed ended with a finite loss")
-    shutil.copyfile(best / "policy.safetensors", out / "policy.safetensors")
+        try:
+            train_one(directory, own)
+        except run.DivergedError as error:
+            print(f"seed {seed}: {error}")
+            continue
+        losses[directory] = run.selection_loss(run.read_metrics(directory))
+        print(f"seed {seed}: mean of the last 500 losses {losses[directory]:.4f}")
+    if not losses:
+        raise run.DivergedError("no seed ended with a finite loss; try a smaller --lr")
+    best = min(losses, key=lambda directory: losses[directory])
+    files.write_bytes(out / run.POLICY, (best / run.POLICY).read_bytes())
     print(f"best: {best}")
-    return out / "policy.safetensors"
+    return out / run.POLICY
 
 
 def train_one(out: Path, config: TrainConfig) -> None:
     with Progress(config.steps, quiet=jax.process_index() > 0) as progress:
         last = run.train(config, out, progress.show)
     if jax.process_index() == 0:
+        bound = f" (bound {-math.log(CONTRASTIVE + 1):.4f})" if config.objective == "dad" else ""
         print(
-            f"{out}: {last['step']} steps, loss {last['loss']:.4f}, validation RMSE {last['rmse']:.4f} "
+            f"{out}: {last['step']} steps, loss {last['loss']:.4f}{bound}, "
+            f"validation RMSE {last['rmse']:.4f} "
             f"(uniform queries {last['rmse_uniform']:.4f}), {last['seconds'] / 60:.1f} minutes"
         )
 

@@ -17,12 +17,12 @@ class Request:
     Attributes:
         dim: number of inputs D.
         T: number of queries.
-        n_init: number of labelled points before the first query.
+        n_init: number of labelled points before the first query (1).
         objective: what is minimised: entropy, regularized-entropy, entropy-v2, regularized-entropy-v2,
             integrated-variance, predictive or dad.
         myopic: train single queries after random histories.
         paper: the paper's recipe: its network, prior, batch and number of steps.
-        network: query (the default), paper, or static for a fixed design.
+        network: anchors (the default), paper, or static for a fixed design.
         prior: paper, wide or nonstationary.
         kernel: rbf, matern32 or matern52 instead of the prior's kernels.
         variance: range of the signal variance.
@@ -32,13 +32,14 @@ class Request:
         steps: number of steps.
         lr: initial learning rate.
         clip: largest global norm of a gradient.
-        seed: seed of everything random.
-        seeds: train that many seeds, from `seed` on, and keep the best by the mean of the last 500 losses.
+        seed: seed of everything random (0).
+        seeds: train that many seeds (1), from `seed` on, and keep the best by the mean of the
+            last 500 losses.
     """
 
     dim: int | None = None
     T: int | None = None
-    n_init: int = 1
+    n_init: int | None = None
     objective: str | None = None
     myopic: bool = False
     paper: bool = False
@@ -52,15 +53,15 @@ class Request:
     steps: int | None = None
     lr: float | None = None
     clip: float | None = None
-    seed: int = 0
-    seeds: int = 1
+    seed: int | None = None
+    seeds: int | None = None
 
 
 def config(request: Request) -> TrainConfig:
     """The training config of a request, for its first seed."""
     if request.dim is None or request.T is None:
         raise ValueError("--dim and --T are needed, such as --dim 2 --T 20")
-    if request.seeds < 1:
+    if request.seeds is not None and request.seeds < 1:
         raise ValueError(f"--seeds must be at least 1, got {request.seeds}")
     defaults = _paper(request) if request.paper else _default(request)
     chosen = {
@@ -70,12 +71,12 @@ def config(request: Request) -> TrainConfig:
     }
     if request.batch is not None:
         chosen["batch"] = Batch(*request.batch)
-    network = request.network or ("paper" if request.paper else "query")
+    network = request.network or ("paper" if request.paper else "anchors")
     return TrainConfig(
-        policy=PolicyConfig(request.dim, request.T, request.n_init, network),
+        policy=PolicyConfig(request.dim, request.T, 1 if request.n_init is None else request.n_init, network),
         prior=prior(request, network),
         myopic=request.myopic,
-        seed=request.seed,
+        seed=request.seed or 0,
         **{**defaults, **chosen},
     )
 
@@ -96,7 +97,7 @@ def prior(request: Request, network: Network) -> Prior:
 
 
 def _default(request: Request) -> dict:
-    return {"objective": "integrated-variance", "batch": Batch(256), "steps": 3000, "lr": 1e-3}
+    return {"objective": "integrated-variance", "batch": Batch(256), "steps": 3000, "lr": 3e-3}
 
 
 def _paper(request: Request) -> dict:

@@ -35,9 +35,10 @@ from alx.recipes import Request
 from alx.rollout import Batch
 from alx.training import EPOCH, State, TrainConfig, initial_state, make_mesh, make_step, make_validation
 
-__all__ = ["DivergedError", "Epoch", "create", "read_config", "read_metrics", "train"]
+__all__ = ["POLICY", "DivergedError", "Epoch", "create", "read_config", "read_metrics", "train"]
 
 Epoch = dict[str, float]
+POLICY = "policy.safetensors"
 
 
 class DivergedError(RuntimeError):
@@ -46,14 +47,14 @@ class DivergedError(RuntimeError):
 
 def create(out: Path, request: Request, config: TrainConfig) -> None:
     """Make the directory of a new run; one that exists is an error."""
-    if out.exists():
-        raise ValueError(
-            f"--out {out} exists already; name another directory, or continue it with --resume {out}"
-        )
     text = json.dumps({"request": dataclasses.asdict(request), "config": _to_json(config)}, indent=1)
     try:
         out.mkdir(parents=True)
         files.write_bytes(out / "config.json", text.encode())
+    except FileExistsError:
+        raise ValueError(
+            f"--out {out} exists already; name another directory, or continue it with --resume {out}"
+        ) from None
     except OSError as error:
         raise ValueError(f"--out {out} cannot be written: {error.strerror}") from None
 
@@ -101,6 +102,7 @@ def train(config: TrainConfig, out: Path, show: Callable[[Epoch], None]) -> Epoc
             while int(state.step) < config.steps:
                 state, epoch = _epoch(config, step, state)
                 epoch |= {"rmse": float(rmse(state.params)), "rmse_uniform": uniform}
+                _check_finite(epoch)
                 epoch["seconds"] += epochs[-1]["seconds"] if epochs else 0
                 epochs.append(epoch)
                 # The line comes before its checkpoint: a resume drops what the checkpoint does not have.
@@ -113,7 +115,10 @@ def train(config: TrainConfig, out: Path, show: Callable[[Epoch], None]) -> Epoc
                 )
                 show(epoch)
         checkpoints.wait_until_finished()
-        _finish(config, out, state, epochs)
+        if not epochs:
+            raise ValueError(f"the run {out} has checkpoints but no metrics.jsonl, so it cannot be finished")
+        if not (out / POLICY).exists():
+            _finish(config, out, state, epochs)
     return epochs[-1]
 
 
@@ -123,13 +128,17 @@ def _epoch(config: TrainConfig, step: Callable, state: State) -> tuple[State, Ep
         state, metrics = step(state)
         losses.append(float(metrics["loss"]))
         norms.append(float(metrics["norm"]))
-        if not (math.isfinite(losses[-1]) and math.isfinite(norms[-1])):
-            raise DivergedError(
-                f"the loss or its gradient is not finite at step {int(state.step)}: training stopped, the "
-                "last good checkpoint is kept; try a smaller --lr"
-            )
+        _check_finite({"step": int(state.step), "loss": losses[-1], "norm": norms[-1]})
     means = {"loss": float(np.mean(losses)), "norm": float(np.mean(norms))}
     return state, {"step": int(state.step), **means, "seconds": time.monotonic() - start}
+
+
+def _check_finite(epoch: Epoch) -> None:
+    if not all(math.isfinite(value) for value in epoch.values()):
+        raise DivergedError(
+            f"the loss or its gradient is not finite at step {epoch['step']}: training stopped, the last "
+            "good checkpoint is kept; try a smaller --lr"
+        )
 
 
 def _finish(config: TrainConfig, out: Path, state: State, epochs: list[Epoch]) -> None:
@@ -143,7 +152,7 @@ def _finish(config: TrainConfig, out: Path, state: State, epochs: list[Epoch]) -
         **provenance.of_run(),
     }
     params = jax.tree.map(np.asarray, state.params)
-    store.save(out / "policy.safetensors", Policy(params, config.policy), record)
+    store.save(out / POLICY, Policy(params, config.policy), record)
 
 
 def selection_loss(epochs: list[Epoch]) -> float:
@@ -191,10 +200,14 @@ def _restore(checkpoints: ocp.CheckpointManager, fresh: State, out: Path) -> Sta
         )
         state = State(*items["state"])
         intact = items["digest"] == _digest(state)
+        problem = "its checksum differs"
     except Exception as error:  # orbax raises many kinds for damaged files
-        raise ValueError(f"the checkpoint of step {step} in {out} cannot be read: {_line(error)}") from None
+        intact, state, problem = False, fresh, _line(error)
     if not intact:
-        raise ValueError(f"the checkpoint of step {step} in {out} is damaged: its checksum differs")
+        raise ValueError(
+            f"the checkpoint {out}/checkpoints/{step} is damaged; without it the run goes on from the one "
+            f"before: {problem}"
+        )
     return state
 
 

@@ -191,8 +191,8 @@ def compiler_options() -> dict[str, Any]:
 def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION):
     """RMSE of the GP posterior with the true theta on held-out functions, after T queries.
 
-    Returns two compiled functions: params -> RMSE of the policy, and () -> RMSE of uniform queries. The
-    functions are the same whatever the training seed.
+    Returns two compiled functions of params: RMSE of the policy, and RMSE of uniform queries, which need no
+    params. The held-out functions are the same whatever the training seed.
     """
     size = min(config.chunk, functions)
     number = functions // size
