@@ -170,7 +170,7 @@ def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State,
         )(state.params, state.step)
         updates, inner = transform.update(gradient, state.optimizer, state.params)
         params = optax.apply_updates(state.params, updates)
-        return State(params, inner, state.step + 1), {"loss": loss, "norm": optax.global_norm(gradient)}
+        return State(params, inner, state.step + 1), {"loss": loss, "norm": optax.tree.norm(gradient)}
 
     return jax.jit(step, donate_argnums=0, compiler_options=compiler_options())
 
