@@ -19,10 +19,11 @@ from jax import Array
 from scipy.stats import qmc
 
 from alx.attention import attend
+from alx.layers import column, dense, normalise, softplus
 
 __all__ = ["Network", "Policy", "PolicyConfig", "apply", "decide", "encode", "init"]
 
-Network = Literal["query", "paper", "static"]
+Network = Literal["anchors", "paper", "static"]
 Params = Any  # a nested dict of arrays
 
 # The step-aware network has a row of its own for each number of points; the rows beyond the trained
@@ -38,14 +39,14 @@ class PolicyConfig:
         dim: number of inputs D.
         T: number of queries it is trained for.
         n_init: number of labelled points given before the first query.
-        network: ``paper`` is the paper's, ``query`` the step-aware default, ``static`` a fixed design
+        network: ``paper`` is the paper's, ``anchors`` the step-aware default, ``static`` a fixed design
             that only counts the points.
     """
 
     dim: int
     T: int
     n_init: int = 1
-    network: Network = "query"
+    network: Network = "anchors"
 
     def __post_init__(self):
         if not (isinstance(self.dim, int) and self.dim >= 1):
@@ -116,8 +117,8 @@ class Linear(nnx.Module):
         self.bias = nnx.Param(draw((fan_out,))) if use_bias else None
 
     def __call__(self, x: Array) -> Array:
-        out = jnp.tensordot(self.kernel[...], x, 1)
-        return out if self.bias is None else out + _column(self.bias[...], out)
+        out = dense(self.kernel[...], x)
+        return out if self.bias is None else out + column(self.bias[...], out)
 
 
 class LayerNorm(nnx.Module):
@@ -128,13 +129,7 @@ class LayerNorm(nnx.Module):
         self.shift = nnx.Param(jnp.zeros(width))
 
     def __call__(self, x: Array) -> Array:
-        centred = x - x.mean(0)
-        normal = centred * jax.lax.rsqrt(jnp.square(centred).mean(0) + 1e-5)
-        return normal * _column(self.scale[...], x) + _column(self.shift[...], x)
-
-
-def _column(vector: Array, like: Array) -> Array:
-    return vector.reshape(vector.shape + (1,) * (like.ndim - 1))
+        return normalise(x) * column(self.scale[...], x) + column(self.shift[...], x)
 
 
 def _heads(x: Array, heads: int) -> Array:
@@ -167,7 +162,7 @@ class PaperNetwork(nnx.Module):
         token = self.second(token, *self.second.project(token), mask)
         # The last linear layer commutes with the sum over the set, so it acts once and not on each point.
         pooled, count = jnp.where(mask, token, 0).sum(1), mask.sum(0)
-        pooled = jnp.tensordot(self.mix.kernel[...], pooled, 1) + count * _column(self.mix.bias[...], pooled)
+        pooled = dense(self.mix.kernel[...], pooled) + count * column(self.mix.bias[...], pooled)
         return _into_cube(self.decoder(pooled))
 
 
@@ -179,7 +174,7 @@ class MLP(nnx.Module):
         self.outer = Linear(hidden, fan_out, rngs)
 
     def __call__(self, x: Array) -> Array:
-        return self.outer(jax.nn.softplus(self.inner(x)))
+        return self.outer(softplus(self.inner(x)))
 
 
 class Block(nnx.Module):
@@ -204,60 +199,51 @@ class Block(nnx.Module):
         return self.norm_mlp(token + self.outer(jax.nn.relu(self.inner(token))))
 
 
-class QueryNetwork(nnx.Module):
-    """The default network: one query token, aware of the step, attends to the single points.
+class AnchorNetwork(nnx.Module):
+    """The default network: what was measured where, as seen from learned anchors in the domain.
 
-    A step costs O(n) instead of O(n^2), and each point is encoded once. The output starts at a scrambled
-    Sobol design (the last layer is zero), so that training only improves on a space-filling design; step
-    and design depend on the number of points alone, so the policy is invariant to their order.
+    Each anchor sums over the points, weighted by their nearness: how many there are, their y and its size.
+    An MLP maps that picture and the number of points to a shift of a fixed design. The output starts at a
+    scrambled Sobol design (the last layer is zero), so that training only improves on a space-filling one.
+    A step costs O(n), and being sums, all of it is invariant to the order of the points.
     """
 
-    width, heads, hidden, layers = 64, 8, 128, 2
+    anchors, width, hidden = 64, 128, 256
 
     def __init__(self, config: PolicyConfig, rngs: nnx.Rngs):
-        width = self.width
-        self.encoder = MLP(config.dim + 1, self.hidden, width, rngs)
-        self.keys = nnx.List([Linear(width, width, rngs, use_bias=False) for _ in range(self.layers)])
-        self.values = nnx.List([Linear(width, width, rngs) for _ in range(self.layers)])
+        anchors, width = self.anchors, self.width
+        self.centres = nnx.Param(jnp.asarray(qmc.Sobol(config.dim, seed=3).random(anchors).T, float))
+        self.log_radius = nnx.Param(jnp.full(anchors, np.log(0.5 * anchors ** (-1 / config.dim))))
         self.steps = nnx.Param(0.1 * jax.random.normal(rngs.params(), (width, STEPS)))
-        self.layer = nnx.List([QueryLayer(width, self.heads, rngs) for _ in range(self.layers)])
+        self.picture = Linear(6 * anchors, width, rngs)
         self.norm = LayerNorm(width)
-        self.hidden_layer = Linear(width, self.hidden, rngs)
-        self.outer = Linear(self.hidden, config.dim, rngs, zero=True)
+        self.inner = Linear(width, self.hidden, rngs)
+        self.outer = Linear(self.hidden, width, rngs)
+        self.norm_move = LayerNorm(width)
+        self.inner_move = Linear(width, self.hidden, rngs)
+        self.outer_move = Linear(self.hidden, config.dim, rngs, zero=True)
         self.design = nnx.Param(sobol_design(config.dim))
         self.last_step = config.capacity - 1
 
     def encode(self, x: Array, y: Array):
-        token = self.encoder(jnp.concatenate([x, y[None]]))
-        return [(key(token), value(token)) for key, value in zip(self.keys, self.values, strict=True)]
+        centres = self.centres[...]
+        square = sum(jnp.square(x[d][None] - column(centres[d], x)) for d in range(x.shape[0]))
+        nearness = jnp.exp(-0.5 * square * column(jnp.exp(-2 * self.log_radius[...]), x))
+        # Small and large outputs alike: the amplitude of a function may vary tenfold over its domain.
+        size = jnp.arcsinh(10 * jnp.sqrt(jnp.square(y) + 1e-4))
+        values = (jnp.ones_like(y), 2 * y, jnp.arcsinh(10 * y), size)
+        return nearness, jnp.concatenate([value[None] for value in values])
 
     def decide(self, points, mask: Array) -> Array:
+        nearness, values = points
         count = mask.sum(0)
-        token = self.steps[...][:, jnp.minimum(count, self.last_step)]
-        for layer, (key, value) in zip(self.layer, points, strict=True):
-            token = layer(token, key, value, mask)
-        move = self.outer(jax.nn.relu(self.hidden_layer(self.norm(token))))
+        sums = (nearness[None] * jnp.where(mask, values, 0)[:, None]).sum(2)
+        means = sums[2:] / (sums[:1] + 0.1)
+        picture = jnp.concatenate([sums, means]).reshape(6 * self.anchors, *sums.shape[2:])
+        token = self.steps[...][:, jnp.minimum(count, self.last_step)] + self.picture(picture)
+        token = token + self.outer(jax.nn.relu(self.inner(self.norm(token))))
+        move = self.outer_move(jax.nn.relu(self.inner_move(self.norm_move(token))))
         return _into_cube(move + self.design[...][:, count % STEPS])
-
-
-class QueryLayer(nnx.Module):
-    """The query token attends to the points, then passes a small MLP; pre-norm."""
-
-    def __init__(self, width: int, heads: int, rngs: nnx.Rngs):
-        self.heads = heads
-        self.norm_attention = LayerNorm(width)
-        self.query = Linear(width, width, rngs)
-        self.norm_mlp = LayerNorm(width)
-        self.inner = Linear(width, 2 * width, rngs)
-        self.outer = Linear(2 * width, width, rngs)
-
-    def __call__(self, token: Array, key: Array, value: Array, mask: Array) -> Array:
-        query = self.query(self.norm_attention(token))[:, None]
-        query = jnp.broadcast_to(query, query.shape[:2] + key.shape[2:])
-        out = attend(*(_heads(z, self.heads) for z in (query, key, value)), mask)
-        # An empty history has nothing to attend to.
-        token = token + jnp.where(mask.any(0), out.reshape(query[:, 0].shape), 0)
-        return token + self.outer(jax.nn.relu(self.inner(self.norm_mlp(token))))
 
 
 class StaticNetwork(nnx.Module):
@@ -275,9 +261,9 @@ class StaticNetwork(nnx.Module):
 
 
 def sobol_design(dim: int) -> Array:
-    """A scrambled Sobol design ``[D, STEPS]``, before the tanh."""
-    design = qmc.Sobol(dim, seed=0).random(STEPS).T
-    return jnp.asarray(np.arctanh(0.98 * (2 * design - 1)), float)
+    """A scrambled Sobol design ``[D, STEPS]``, before the tanh; the empty history starts in the centre."""
+    design = np.concatenate([np.full((1, dim), 0.5), qmc.Sobol(dim, seed=0).random(STEPS)[:-1]])
+    return jnp.asarray(np.arctanh(0.98 * (2 * design.T - 1)), float)
 
 
-NETWORKS = {"paper": PaperNetwork, "query": QueryNetwork, "static": StaticNetwork}
+NETWORKS = {"anchors": AnchorNetwork, "paper": PaperNetwork, "static": StaticNetwork}

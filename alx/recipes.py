@@ -97,7 +97,8 @@ def prior(request: Request, network: Network) -> Prior:
 
 
 def _default(request: Request) -> dict:
-    return {"objective": "integrated-variance", "batch": Batch(256), "steps": 3000, "lr": 3e-3}
+    steps = {1: 5000, 2: 6000}.get(request.dim or 0, 4000)
+    return {"objective": "integrated-variance", "batch": Batch(256), "steps": steps, "lr": 3e-3}
 
 
 def _paper(request: Request) -> dict:

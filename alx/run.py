@@ -147,6 +147,9 @@ def _finish(config: TrainConfig, out: Path, state: State, epochs: list[Epoch]) -
     draw_curve(out / "curve.png", config, epochs)
     last = {key: value for key, value in epochs[-1].items() if key != "seconds"}
     record = {
+        "objective": config.objective,
+        "seed": config.seed,
+        "losses": [round(epoch["loss"], 5) for epoch in epochs],
         "training": _to_json(config),
         "metrics": {**last, "selection_loss": selection_loss(epochs)},
         **provenance.of_run(),

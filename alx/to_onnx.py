@@ -103,6 +103,7 @@ SIMPLE = {
     "abs": "Abs",
     "add": "Add",
     "and": "And",
+    "asinh": "Asinh",
     "cos": "Cos",
     "div": "Div",
     "eq": "Equal",

@@ -75,11 +75,11 @@ def _has(package: str) -> bool:
 def _latencies(dim: int, n: int, seconds: float) -> list[Row]:
     rng = np.random.default_rng(0)
     x, y = rng.random((n, dim)), rng.normal(size=n)
-    query, paper = _policy(dim, "query"), _policy(dim, "paper")
+    anchors, paper = _policy(dim, "anchors"), _policy(dim, "paper")
     calls = {
-        "alx, points encoded (query)": contenders.warm(query, x, y),
+        "alx, points encoded (anchors)": contenders.warm(anchors, x, y),
         "alx, points encoded (paper)": contenders.warm(paper, x, y),
-        "alx.propose (query)": contenders.propose(query, x, y),
+        "alx.propose (anchors)": contenders.propose(anchors, x, y),
         "alx.propose (paper)": contenders.propose(paper, x, y),
     }
     if _has("torch"):
@@ -88,7 +88,7 @@ def _latencies(dim: int, n: int, seconds: float) -> list[Row]:
     if _has("botorch"):
         calls["BoTorch fit + variance argmax"] = contenders.botorch(x, y)
     times = race(calls, seconds)
-    times["learner.ask (query)"] = _asks(query, x, y, len(times["alx.propose (query)"]))
+    times["learner.ask (anchors)"] = _asks(anchors, x, y, len(times["alx.propose (anchors)"]))
     return [{"way": way, **summary(values)} for way, values in times.items()]
 
 
@@ -108,7 +108,7 @@ def _throughputs(seconds: float) -> list[Row]:
     x, y = rng.random((BATCH, 20, 2)), rng.normal(size=(BATCH, 20))
     paper = _policy(2, "paper")
     calls = {
-        "vmapped alx.propose (query)": contenders.throughput(_policy(2, "query"), x, y),
+        "vmapped alx.propose (anchors)": contenders.throughput(_policy(2, "anchors"), x, y),
         "vmapped alx.propose (paper)": contenders.throughput(paper, x, y),
     }
     if _has("torch"):

@@ -10,7 +10,7 @@ from alx.policy import Policy, PolicyConfig, init
 
 
 @functools.cache
-def random_policy(dim: int = 2, T: int = 6, network: str = "query", seed: int = 0) -> Policy:
+def random_policy(dim: int = 2, T: int = 6, network: str = "anchors", seed: int = 0) -> Policy:
     """A policy whose answer depends on its data, drawn with NumPy, which compiles nothing."""
     config, rng = PolicyConfig(dim, T, network=network), np.random.default_rng(seed)
 

@@ -17,7 +17,7 @@ STRANGER = """
 import sys
 sys.modules["alx"] = sys.modules["flax"] = None
 import jax.export, numpy as np, onnxruntime, pathlib
-for network in ("query", "paper"):
+for network in ("anchors", "paper"):
     call = jax.export.deserialize(pathlib.Path(network + ".jaxexport").read_bytes()).call
     session = onnxruntime.InferenceSession(network + ".onnx", providers=["CPUExecutionProvider"])
     data = np.load("data.npz")
@@ -33,7 +33,7 @@ def histories() -> list[alx.History]:
 
 def test_artefacts_match_in_a_process_without_alx(tmp_path):
     expected = []
-    for network in ("query", "paper"):
+    for network in ("anchors", "paper"):
         policy = random_policy(network=network)
         (tmp_path / f"{network}.jaxexport").write_bytes(to_jax(policy))
         (tmp_path / f"{network}.onnx").write_bytes(to_onnx(policy))

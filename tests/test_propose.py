@@ -17,7 +17,7 @@ import alx
 from alx import History
 from alx.propose import impute_mean, impute_nearest
 
-networks = pytest.mark.parametrize("network", ["query", "paper"])
+networks = pytest.mark.parametrize("network", ["anchors", "paper"])
 
 
 def some_history(n: int, dim: int = 2, capacity: int = 7, seed: int = 0) -> History:
@@ -197,7 +197,7 @@ def test_a_million_points_in_ten_dimensions_take_less_than_a_second():
     assert time.perf_counter() - begin < 1
 
 
-@pytest.mark.parametrize(("network", "dim", "q"), [("query", 1, 8), ("paper", 2, 16)])
+@pytest.mark.parametrize(("network", "dim", "q"), [("anchors", 1, 8), ("paper", 2, 16)])
 def test_a_batch_is_distinct_and_spread_even_when_the_policy_insists_on_one_place(network, dim, q):
     policy = random_policy(dim=dim, network=network)
     stubborn = alx.Policy(jax.tree.map(lambda a: 0 * a, policy.params), policy.config)

@@ -36,7 +36,7 @@ def saved(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("network", ["query", "paper"])
+@pytest.mark.parametrize("network", ["anchors", "paper"])
 def test_what_was_saved_is_loaded(network, tmp_path):
     policy = random_policy(network=network)
     alx.save(tmp_path / "p", policy, {"seed": 1})
@@ -48,7 +48,7 @@ def test_the_record_comes_back_with_config_and_versions(saved):
     record = store.read_record(saved)
     assert record["seed"] == 3
     assert record["metrics"]["loss"][0] == 1.5
-    assert record["config"] == {"dim": 2, "T": 6, "n_init": 1, "network": "query"}
+    assert record["config"] == {"dim": 2, "T": 6, "n_init": 1, "network": "anchors"}
     assert record["versions"]["alx"] == alx.__version__
 
 

@@ -1,0 +1,62 @@
+"""Dense layer, layer norm and softplus on the leading axis, each with a backward rule of its own.
+
+They compute what `jnp` would and differ in speed on a CPU, where most of a training step is spent in them.
+Differentiated automatically, a product with experiments on the trailing axis comes out transposed and is
+copied back, and reductions are fused with what they reduce, which XLA then does not vectorise.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+__all__ = ["column", "dense", "normalise", "softplus"]
+
+
+def column(vector: Array, like: Array) -> Array:
+    """The vector along the leading axis of `like`."""
+    return vector.reshape(vector.shape + (1,) * (like.ndim - 1))
+
+
+@jax.custom_vjp
+def dense(kernel: Array, x: Array) -> Array:
+    """``kernel [out, in]`` times ``x [in, ...]``."""
+    return jnp.tensordot(kernel, x, 1)
+
+
+def _dense_backward(residuals, g):
+    kernel, x = residuals
+    flat_g, flat_x = g.reshape(g.shape[0], -1), x.reshape(x.shape[0], -1)
+    return jax.lax.dot_general(flat_g, flat_x, (((1,), (1,)), ((), ()))), jnp.tensordot(kernel.T, g, 1)
+
+
+dense.defvjp(lambda kernel, x: (dense(kernel, x), (kernel, x)), _dense_backward)
+
+
+@jax.custom_vjp
+def normalise(x: Array) -> Array:
+    """Zero mean and unit variance along the leading axis."""
+    return _normalise(x)[0]
+
+
+def _normalise(x):
+    centred = x - x.mean(0)
+    rate = jax.lax.rsqrt(jnp.square(centred).mean(0) + 1e-5)
+    normal = centred * rate
+    return normal, (normal, rate)
+
+
+def _normalise_backward(residuals, g):
+    normal, rate = residuals
+    return ((g - g.mean(0) - normal * (g * normal).mean(0)) * rate,)
+
+
+normalise.defvjp(_normalise, _normalise_backward)
+
+
+@jax.custom_vjp
+def softplus(x: Array) -> Array:
+    """log(1 + exp(x)); log1p, whose precision no layer needs, takes three times as long."""
+    return jnp.maximum(x, 0) + jnp.log(1 + jnp.exp(-jnp.abs(x)))
+
+
+softplus.defvjp(lambda x: (softplus(x), x), lambda x, g: (g * jax.nn.sigmoid(x),))
