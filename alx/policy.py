@@ -263,7 +263,7 @@ class StaticNetwork(nnx.Module):
 def sobol_design(dim: int) -> Array:
     """A scrambled Sobol design ``[D, STEPS]``, before the tanh; the empty history starts in the centre."""
     design = np.concatenate([np.full((1, dim), 0.5), qmc.Sobol(dim, seed=0).random(STEPS)[:-1]])
-    return jnp.asarray(np.arctanh(0.98 * (2 * design.T - 1)), float)
+    return jnp.asarray(np.arctanh(np.clip(2 * design.T - 1, -0.98, 0.98)), float)
 
 
 NETWORKS = {"anchors": AnchorNetwork, "paper": PaperNetwork, "static": StaticNetwork}
