@@ -20,6 +20,7 @@ from scipy.stats import qmc
 
 from alx.attention import attend
 from alx.layers import column, dense, normalise, softplus
+from alx.pooling import pool
 
 __all__ = ["Network", "Policy", "PolicyConfig", "apply", "decide", "encode", "init"]
 
@@ -237,7 +238,7 @@ class AnchorNetwork(nnx.Module):
     def decide(self, points, mask: Array) -> Array:
         nearness, values = points
         count = mask.sum(0)
-        sums = (nearness[None] * jnp.where(mask, values, 0)[:, None]).sum(2)
+        sums = pool(nearness, jnp.where(mask, values, 0))
         means = sums[2:] / (sums[:1] + 0.1)
         picture = jnp.concatenate([sums, means]).reshape(6 * self.anchors, *sums.shape[2:])
         token = self.steps[...][:, jnp.minimum(count, self.last_step)] + self.picture(picture)

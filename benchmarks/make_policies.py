@@ -25,7 +25,7 @@ RUNS = Path("runs/policies")
 SHIPPED = Path(__file__).parent.parent / "alx" / "policies"
 FUNCTIONS = 200
 
-PAPER = "--network paper --prior paper --seed 0"
+PAPER = "--network paper --prior paper --lr 1e-3"
 
 
 @dataclasses.dataclass(frozen=True)
