@@ -54,36 +54,61 @@ def _runtime_one(x: Array) -> Array:
     return jnp.exp(0 * x[(0,) * x.ndim])
 
 
+def _apart(function: Callable, *operands: Array):
+    """function(*operands) as a computation of its own: nothing is fused into it or with its results.
+
+    XLA would fold the reshapes around it into its loops, which then do not vectorise, and would compute
+    an intermediate result again for each use. It keeps out of the branches of a conditional.
+    """
+    never = jax.eval_shape(function, *operands)
+    one = _runtime_one(operands[0])
+    otherwise = lambda *_: jax.tree.map(lambda out: jnp.broadcast_to(one, out.shape), never)  # noqa: E731
+    return jax.lax.cond(one != 0, function, otherwise, *operands)
+
+
 @jax.custom_vjp
 def _attend_by_sums(q: Array, k: Array, v: Array, bias: Array) -> Array:
     return _forward(q, k, v, bias)[0]
 
 
 def _forward(q, k, v, bias):
+    out_hci, exp_hij, norm_hi = _apart(_weigh, q, k, v, bias)
+    return out_hci, (q, k, v, exp_hij, norm_hi, out_hci)
+
+
+def _weigh(q, k, v, bias):
     channels, tokens = k.shape[1], k.shape[2]
     scale, one = channels**-0.5, _runtime_one(q)
-    # As slices of larger arrays they would not be read as whole vectors.
-    q, k, v = q / one, k / one, v / one
     scores_hij = _sum(lambda c: (q[:, c] * scale)[:, :, None] * k[:, c, None], channels) + bias
     top_hi = functools.reduce(jnp.maximum, (scores_hij[:, :, j] for j in range(tokens))) / one
     exp_hij = jnp.exp(scores_hij - top_hi[:, :, None])
     norm_hi = _sum(lambda j: exp_hij[:, :, j], tokens) / one
     out_hci = _sum(lambda j: exp_hij[:, None, :, j] * v[:, :, j : j + 1], tokens) / norm_hi[:, None]
-    return out_hci, (q, k, v, exp_hij, norm_hi, out_hci)
+    return out_hci, exp_hij, norm_hi
 
 
 def _backward(residuals, g):
     q, k, v, exp_hij, norm_hi, out_hci = residuals
-    channels, tokens, queries = k.shape[1], k.shape[2], q.shape[2]
-    scale, one = channels**-0.5, _runtime_one(q)
+    g_scores, g_v = _apart(_backward_weights, g, v, exp_hij, norm_hi, out_hci)
+    g_q, g_k = _apart(_backward_scores, g_scores, q, k)
+    return g_q, g_k, g_v, None
+
+
+def _backward_weights(g, v, exp_hij, norm_hi, out_hci):
+    channels, queries = g.shape[1:3]
+    scale, one = channels**-0.5, _runtime_one(g)
     g = g / norm_hi[:, None]
     dot_hi = _sum(lambda c: g[:, c] * out_hci[:, c], channels) / one
     g_exp = _sum(lambda c: g[:, c, :, None] * v[:, c, None], channels) - dot_hi[:, :, None]
-    g_scores = exp_hij * (g_exp * scale) / one
-    g_q = _sum(lambda j: g_scores[:, None, :, j] * k[:, :, j : j + 1], tokens) / one
-    g_k = _sum(lambda i: g_scores[:, None, i] * q[:, :, i : i + 1], queries) / one
-    g_v = _sum(lambda i: exp_hij[:, None, i] * g[:, :, i : i + 1], queries) / one
-    return g_q, g_k, g_v, None
+    g_v = _sum(lambda i: exp_hij[:, None, i] * g[:, :, i : i + 1], queries)
+    return exp_hij * (g_exp * scale), g_v
+
+
+def _backward_scores(g_scores, q, k):
+    queries, tokens = g_scores.shape[1:3]
+    g_q = _sum(lambda j: g_scores[:, None, :, j] * k[:, :, j : j + 1], tokens)
+    g_k = _sum(lambda i: g_scores[:, None, i] * q[:, :, i : i + 1], queries)
+    return g_q, g_k
 
 
 _attend_by_sums.defvjp(_forward, _backward)

@@ -50,7 +50,7 @@ def window_mean(weights: Array, frequencies: Array, phases: Array) -> Array:
 def features(prior: Prior, theta: Theta, function: Function, x: Array) -> Array:
     """cos(a_l . w(x) + b_l) of points ``x [D, n, ...]`` -> ``[L, n, ...]``."""
     u = warp(prior, theta, x)
-    angle = sum(function.frequencies[:, d, None] * u[d] for d in range(x.shape[0]))
+    angle = sum(function.frequencies[:, d, None] * _spread(u[d]) for d in range(x.shape[0]))
     return jnp.cos(angle + function.phases[:, None])
 
 
@@ -60,8 +60,17 @@ def evaluate(prior: Prior, theta: Theta, function: Function, x: Array) -> Array:
     return amplitude(prior, theta, x) * (_sum_features(terms) - function.mean)
 
 
+@jax.custom_vjp
+def _spread(x: Array) -> Array:
+    """The same for each feature."""
+    return jnp.broadcast_to(x, (FEATURES, *x.shape))
+
+
 def _sum_features(terms: Array) -> Array:
     """Sum over the leading axis in two short sums of vectors, which XLA's reduction on CPUs is slow at."""
     for _ in range(2):
         terms = functools.reduce(jnp.add, terms.reshape(-1, 10, *terms.shape[1:]).swapaxes(0, 1))
     return terms[0]
+
+
+_spread.defvjp(lambda x: (_spread(x), None), lambda _, g: (_sum_features(g),))

@@ -18,9 +18,9 @@ from alx.prior import Prior, Theta
 __all__ = ["N_GRID", "Batch", "Experiment", "Trajectory", "myopic", "nonmyopic", "simulate"]
 
 N_GRID = 100
-# Steps that share one capacity: a scan of few steps over just enough tokens, then a larger one. Longer
-# segments compile faster, shorter ones waste less work on padding.
-SEGMENT = 5
+# Steps that share one capacity: a scan of few steps over just enough tokens, then a larger one. Shorter
+# segments waste less work on padding, but each is compiled: with six of them a sixth is padding.
+SHORTEST, SEGMENTS = 5, 6
 
 
 class Batch(NamedTuple):
@@ -117,8 +117,9 @@ def nonmyopic(params: Params, config: PolicyConfig, prior_: Prior, experiment: E
         return jax.tree.map(lambda a, b: update(a, b, count, axis=1), points, new), (x[:, 0], y[0])
 
     xs, ys = [], []
-    for start in range(0, config.T, SEGMENT):
-        steps = given + jnp.arange(start, min(start + SEGMENT, config.T))
+    length = max(SHORTEST, -(-config.T // SEGMENTS))
+    for start in range(0, config.T, length):
+        steps = given + jnp.arange(start, min(start + length, config.T))
         room = ((0, 0), (0, steps.size), *((0, 0),) * trailing)
         points = jax.tree.map(lambda a, room=room: jnp.pad(a, room), points)
         points, (x, y) = jax.lax.scan(query, points, steps)

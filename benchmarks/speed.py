@@ -3,15 +3,15 @@
 import tyro
 
 from benchmarks.speed_propose import propose
+from benchmarks.speed_train import train
 
 __all__ = ["main"]
 
-COMMANDS = {"propose": propose}
+COMMANDS = {"propose": propose, "train": train}
 
 
 def main() -> None:
     """Run the command line."""
-    # A dictionary of one command has no subcommands for tyro, and one day there will be more.
     tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="benchmarks.speed", description=__doc__)
 
 
