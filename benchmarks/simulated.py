@@ -70,14 +70,14 @@ def rmse_refitted(problem: Functions, queries: Array) -> np.ndarray:
     x = jnp.concatenate([experiment.x[:, : config.n_init], queries], axis=1)
     y = rollout.observe(prior, experiment, x, experiment.noise)
     truth = evaluate(prior, experiment.theta, experiment.function, test)
-    # A user works in standardised outputs.
-    scale = truth.std(0)
+    # The model is fitted to standardised outputs, as users do.
+    scale = jnp.sqrt(truth.var(0) + experiment.theta.noise)
     x, y, test, truth = (np.asarray(a, float) for a in (x, y / scale, test, truth / scale))
     theta, _ = model.fit_many(x.T, y.T, np.ones(y.T.shape, bool))
     with jax.enable_x64(True):
         data = (jnp.asarray(theta.T), jnp.asarray(x), jnp.asarray(y), jnp.ones(y.shape, bool))
         mean, _ = model.predict(model.condition(*data), jnp.asarray(test))
-    return np.sqrt(np.square(np.asarray(mean) - truth).mean(0))
+    return np.sqrt(np.square(np.asarray(mean) - truth).mean(0)) * np.asarray(scale)
 
 
 def policy_queries(problem: Functions, params: Params, config: PolicyConfig, blind: bool = False) -> Array:
