@@ -1,0 +1,234 @@
+"""A run on disk: checkpoints, resuming, and what happens when something is wrong with it."""
+
+import fcntl
+import json
+import shutil
+
+import jax
+import numpy as np
+import pytest
+from jax.experimental.compilation_cache import compilation_cache
+from jax.sharding import Mesh
+
+from alx import run, store, training
+from alx.policy import PolicyConfig
+from alx.prior import Prior
+from alx.recipes import Request
+from alx.rollout import Batch
+from alx.training import TrainConfig
+
+CONFIG = TrainConfig(PolicyConfig(1, 2, network="static"), prior=Prior(), batch=Batch(4), steps=10, lr=0.1)
+REQUEST = Request(dim=1, T=2)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_once(tmp_path_factory):
+    """Each run makes its functions anew; the cache on disk spares their compilation."""
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("jax")))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    compilation_cache.reset_cache()
+    yield
+    jax.config.update("jax_compilation_cache_dir", None)
+    compilation_cache.reset_cache()
+
+
+@pytest.fixture(autouse=True)
+def _short_epochs(monkeypatch):
+    monkeypatch.setattr(run, "EPOCH", 4)
+    one_device(monkeypatch)
+
+
+def one_device(monkeypatch, count: int = 1):
+    mesh = Mesh(np.array(jax.devices()[:count]), (training.AXIS,))
+    monkeypatch.setattr(run, "make_mesh", lambda: mesh)
+
+
+def train(out, show=lambda epoch: None):
+    if not out.exists():
+        run.create(out, REQUEST, CONFIG)
+    return run.train(CONFIG, out, show)
+
+
+def design(out):
+    return np.asarray(store.load(out / "policy.safetensors").params["design"])
+
+
+def contents(out):
+    """All files but the lock, which every process takes."""
+    return {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != "lock"}
+
+
+def stop_at(step):
+    def show(epoch):
+        if epoch["step"] == step:
+            raise KeyboardInterrupt
+
+    return show
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, _compiled_once):
+    """An undisturbed run."""
+    out = tmp_path_factory.mktemp("runs") / "whole"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "EPOCH", 4)
+        one_device(patch)
+        train(out)
+    return out
+
+
+def test_a_run_leaves_metrics_checkpoints_a_curve_and_a_policy(finished):
+    epochs = run.read_metrics(finished)
+    assert [epoch["step"] for epoch in epochs] == [4, 8, 10]
+    assert {"loss", "norm", "rmse", "rmse_uniform", "seconds"} <= epochs[0].keys()
+    assert sorted(int(p.name) for p in (finished / "checkpoints").iterdir()) == [8, 10]
+    assert (finished / "curve.png").read_bytes()[1:4] == b"PNG"
+    record = store.read_record(finished / "policy.safetensors")
+    assert record["training"]["objective"] == "integrated-variance"
+    assert record["training"]["prior"]["lengthscale"] == [0.05, 1.0]
+    assert record["metrics"]["step"] == 10
+    assert record["metrics"]["rmse"] == epochs[-1]["rmse"]
+    np.testing.assert_allclose(record["metrics"]["selection_loss"], np.mean([e["loss"] for e in epochs]))
+    assert {"jax", "python", "alx"} <= record["versions"].keys()
+    assert run.read_config(finished) == (REQUEST, CONFIG)
+
+
+@pytest.mark.parametrize("step", [4, 8])
+def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, finished, step):
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path / "run", stop_at(step))
+    assert not (tmp_path / "run/policy.safetensors").exists()
+    seen = []
+    train(tmp_path / "run", lambda epoch: seen.append(epoch["step"]))
+    assert seen == [s for s in (4, 8, 10) if s > step]
+    np.testing.assert_array_equal(design(tmp_path / "run"), design(finished))
+    losses = [
+        [(e["step"], e["loss"], e["rmse"]) for e in run.read_metrics(o)] for o in (tmp_path / "run", finished)
+    ]
+    assert losses[0] == losses[1]
+
+
+def test_a_checkpoint_goes_on_on_another_number_of_devices(tmp_path, finished, monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path / "run", stop_at(4))
+    one_device(monkeypatch, 2)
+    train(tmp_path / "run")
+    np.testing.assert_allclose(design(tmp_path / "run"), design(finished), atol=1e-4)
+
+
+def test_resuming_a_finished_run_changes_nothing(finished):
+    before = contents(finished)
+    assert train(finished, lambda epoch: pytest.fail("it trained again"))["step"] == 10
+    assert contents(finished) == before
+
+
+def test_a_finished_run_without_its_policy_file_writes_it_again(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    (tmp_path / "run/policy.safetensors").unlink()
+    train(tmp_path / "run", lambda epoch: pytest.fail("it trained again"))
+    np.testing.assert_array_equal(design(tmp_path / "run"), design(finished))
+
+
+def damaged(finished, tmp_path):
+    """Copies of a run with one file of the last checkpoint cut short, or with a flipped bit."""
+    files = sorted(p for p in (finished / "checkpoints/10").rglob("*") if p.is_file() and p.stat().st_size)
+    for number, path in enumerate(files):
+        for kind in ("cut", "flip"):
+            data = bytearray(path.read_bytes())
+            middle = len(data) // 2
+            if kind == "cut":
+                del data[middle:]
+            else:
+                data[middle] ^= 1
+            out = tmp_path / f"{number}-{kind}"
+            shutil.copytree(finished, out)
+            (out / path.relative_to(finished)).write_bytes(data)
+            yield out
+
+
+def test_a_damaged_checkpoint_is_an_error_or_does_not_matter(tmp_path, finished):
+    messages = []
+    for out in damaged(finished, tmp_path):
+        before = contents(out)
+        try:
+            train(out, lambda epoch: pytest.fail("it trained again"))
+        except ValueError as error:
+            messages.append(str(error))
+        assert contents(out) == before
+    assert len(messages) >= 4, "the arrays themselves were never damaged"
+    assert all("/checkpoints/10 is damaged" in message and "\n" not in message for message in messages)
+
+
+def test_without_a_damaged_checkpoint_the_run_goes_on_from_the_one_before(tmp_path, finished):
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    shutil.rmtree(out / "checkpoints/10")
+    (out / "policy.safetensors").unlink()
+    seen = []
+    train(out, lambda epoch: seen.append(epoch["step"]))
+    assert seen == [10]
+    np.testing.assert_array_equal(design(out), design(finished))
+
+
+@pytest.mark.parametrize("where", ["loss", "norm", "rmse"])
+def test_a_number_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint(
+    tmp_path, finished, monkeypatch, where
+):
+    make_step, make_validation = run.make_step, run.make_validation
+
+    def bad_step(config, mesh):
+        step = make_step(config, mesh)
+
+        def broken(state):
+            state, metrics = step(state)
+            return state, {**metrics, where: float("nan")} if int(state.step) == 6 else metrics
+
+        return broken
+
+    def bad_validation(config, mesh):
+        rmse, uniform = make_validation(config, mesh)
+        answers = iter([True, False])
+        return lambda params: rmse(params) if next(answers) else float("inf"), uniform
+
+    with monkeypatch.context() as patch:
+        if where == "rmse":
+            patch.setattr(run, "make_validation", bad_validation)
+        else:
+            patch.setattr(run, "make_step", bad_step)
+        with pytest.raises(run.DivergedError, match=f"step {8 if where == 'rmse' else 6}:"):
+            train(tmp_path / "run")
+    assert [p.name for p in (tmp_path / "run/checkpoints").iterdir()] == ["4"]
+    assert not (tmp_path / "run/policy.safetensors").exists()
+    train(tmp_path / "run")
+    np.testing.assert_array_equal(design(tmp_path / "run"), design(finished))
+
+
+def test_a_second_process_is_told_so(finished):
+    before = contents(finished)
+    with open(finished / "lock") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with pytest.raises(ValueError, match="another process"):
+            train(finished)
+    assert contents(finished) == before
+
+
+def test_a_line_cut_short_by_a_kill_is_left_out(tmp_path):
+    lines = [json.dumps({"step": step, "loss": 1.0}) for step in (4, 8)]
+    (tmp_path / "metrics.jsonl").write_text(lines[0] + "\n" + lines[1][:9])
+    assert run.read_metrics(tmp_path) == [{"step": 4, "loss": 1.0}]
+    assert run.read_metrics(tmp_path / "elsewhere") == []
+
+
+def test_the_best_of_several_seeds_is_chosen_by_its_last_500_losses(monkeypatch):
+    monkeypatch.setattr(run, "EPOCH", training.EPOCH)
+    assert run.selection_loss([{"loss": loss} for loss in [99.0] * 5 + [1.0] * 10]) == 1.0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", '{"request": 1}', '{"request": {}, "config": {"steps": 1}}', "[1]"]
+)
+def test_a_config_that_cannot_be_read_is_one_line(tmp_path, text):
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(ValueError, match=r"config\.json that cannot be read") as error:
+        run.read_config(tmp_path)
+    assert "\n" not in str(error.value)
