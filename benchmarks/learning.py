@@ -22,7 +22,7 @@ from alx.training import TrainConfig
 
 __all__ = ["Curve", "learn", "main", "variants"]
 
-PAPER, DEFAULT = "paper: network, batch, entropy", "default: query network, 256 kernels"
+PAPER, DEFAULT = "paper: network, batch, entropy", "default: network, batch, objective"
 
 
 @dataclasses.dataclass(frozen=True)

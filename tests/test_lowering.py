@@ -1,5 +1,7 @@
 """Everything a user runs lowers for GPUs as well, on a machine that has none."""
 
+from typing import get_args
+
 import jax
 import jax.numpy as jnp
 import pytest
