@@ -31,7 +31,7 @@ def test_training_step(objective):
     lower(step, training.initial_state(config, mesh))
 
 
-@pytest.mark.parametrize("network", ["paper", "anchors"])
+@pytest.mark.parametrize("network", get_args(policy.Network))
 def test_nonmyopic_and_myopic_steps(network):
     for myopic in (False, True):
         config = TrainConfig(PolicyConfig(2, 2, network=network), myopic=myopic, batch=Batch(2))
@@ -39,7 +39,7 @@ def test_nonmyopic_and_myopic_steps(network):
         lower(training.make_step(config, mesh), training.initial_state(config, mesh))
 
 
-@pytest.mark.parametrize("network", ["paper", "anchors", "static"])
+@pytest.mark.parametrize("network", get_args(policy.Network))
 def test_propose(network):
     config = PolicyConfig(2, 3, network=network)
     params = policy.init(jax.random.key(0), config)
