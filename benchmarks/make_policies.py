@@ -39,13 +39,13 @@ class Recipe:
 def recipes() -> dict[str, Recipe]:
     """All shipped policies by name."""
     made = {
-        "dim1-T10": Recipe("The policy to use with one input.", "--dim 1 --T 10"),
-        "dim2-T20": Recipe("The policy to use with two inputs.", "--dim 2 --T 20"),
-        "dim3-T30": Recipe("The policy to use with three inputs.", "--dim 3 --T 30"),
+        "dim1-T10": Recipe("the policy to use with one input", "--dim 1 --T 10"),
+        "dim2-T20": Recipe("the policy to use with two inputs", "--dim 2 --T 20"),
+        "dim3-T30": Recipe("the policy to use with three inputs", "--dim 3 --T 30"),
     }
     for size, arguments in (("dim1-T10", "--dim 1 --T 10"), ("dim2-T20", "--dim 2 --T 20")):
         made[f"static-{size}"] = Recipe(
-            "The best fixed design, as a baseline: it does not look at y.",
+            "the best fixed design, a baseline that does not look at y",
             f"{arguments} --network static --lr 3e-3 --steps 2000",
         )
         for name, extra in (
@@ -55,7 +55,7 @@ def recipes() -> dict[str, Recipe]:
             ("dad", "--objective dad"),
         ):
             made[f"paper-{name}-{size}"] = Recipe(
-                f"The paper's network trained with its {name} objective, for comparison.",
+                f"the paper's network and its {name} objective, for comparison",
                 f"{arguments} {PAPER} {extra}",
             )
     return made
@@ -101,9 +101,7 @@ def card(name: str, recipe: Recipe, out: Path, policy: Policy) -> str:
     work = f"{last['step']} steps of {config.batch.experiments} experiments, lr {config.lr:g}"
     machine = f"{last['seconds'] / 60:.0f} minutes on {os.cpu_count()} cores ({device['platform']})"
     trained_on = next((key for key, value in PRIORS.items() if value == config.prior), "custom")
-    return f"""# {name}
-
-{recipe.purpose}
+    return f"""# {name}: {recipe.purpose}
 
 - {size}; network `{config.policy.network}`
 - prior `{trained_on}`, objective {kind}, seed {config.seed}
