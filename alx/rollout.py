@@ -133,16 +133,16 @@ def myopic(
     key: Array, params: Params, config: PolicyConfig, prior_: Prior, experiment: Experiment
 ) -> Trajectory:
     """One query after a random history of n_init to n_init + T - 1 points at random inputs."""
-    room = config.capacity - 1
+    room = max(config.capacity - 1, 1)  # networks need room for a point, be it masked
     size = jax.random.randint(key, (), config.n_init, config.capacity)
     mask = (jnp.arange(room) < size).reshape(room, *(1,) * (experiment.x.ndim - 2))
     x_given = experiment.x[:, :room]
     y_given = observe(prior_, experiment, x_given, experiment.noise[:room])
     x = policy.apply(params, config, x_given, y_given, mask)[:, None]
-    y = observe(prior_, experiment, x, experiment.noise[room:])
+    y = observe(prior_, experiment, x, experiment.noise[-1:])
     return Trajectory(
         jnp.concatenate([x_given, x], axis=1),
         jnp.concatenate([y_given, y]),
-        jnp.concatenate([mask, jnp.ones_like(mask[:1])]) if room else jnp.ones((1,) * y.ndim, bool),
+        jnp.concatenate([mask, jnp.ones_like(mask[:1])]),
         T=1,
     )

@@ -1,0 +1,171 @@
+"""Rollouts by scan against a plain loop, and the levels of a batch."""
+
+import functools
+
+import dense
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import simulated
+from random_policy import random_policy
+
+from alx import policy, rollout
+from alx.objectives import OBJECTIVES
+from alx.policy import PolicyConfig
+from alx.prior import PRIORS, Prior
+from alx.rollout import Batch, Trajectory
+
+PRIOR = PRIORS["nonstationary"]
+apply = jax.jit(policy.apply, static_argnums=1)
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))
+def nonmyopic(params, config, prior, experiment):
+    return rollout.nonmyopic(params, config, prior, experiment)[:3]
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3))
+def myopic(key, params, config, prior, experiment):
+    return rollout.myopic(key, params, config, prior, experiment)[:3]
+
+
+def plain_loop(params, config, experiment, index):
+    """One experiment, the history growing by a point at a time, f evaluated in NumPy."""
+    theta, function = dense.pick(experiment.theta, index), dense.pick(experiment.function, index)
+    noise = np.asarray(experiment.noise, float)[:, index]
+    x = np.asarray(experiment.x, float)[:, : config.n_init, index].T
+    y = dense.evaluate(PRIOR, theta, function, x) + noise[: config.n_init]
+    for t in range(config.n_init, config.capacity):
+        query = apply(params, config, np.float32(x).T, np.float32(y), np.ones(t, bool))
+        x = np.vstack([x, query])
+        y = np.append(y, dense.evaluate(PRIOR, theta, function, x[-1:]) + noise[t])
+    return x.T, y
+
+
+@pytest.mark.parametrize(
+    ("dim", "network", "T", "n_init"),
+    [(1, "anchors", 7, 1), (2, "paper", 4, 2), (3, "anchors", 3, 1), (5, "static", 3, 0), (1, "paper", 2, 0)],
+)
+def test_the_scan_is_the_plain_loop(dim, network, T, n_init):
+    config = PolicyConfig(dim, T, n_init, network)
+    params = random_policy(dim, T, network).params
+    experiment = simulated.experiments(PRIOR, config, Batch(3))
+    x, y, mask = nonmyopic(params, config, PRIOR, experiment)
+    assert x.shape == (dim, n_init + T, 3)
+    assert mask.all()
+    for i in range(2):
+        x_loop, y_loop = plain_loop(params, config, experiment, i)
+        np.testing.assert_allclose(x[..., i], x_loop, atol=2e-3)
+        np.testing.assert_allclose(y[..., i], y_loop, atol=2e-2)
+
+
+def test_a_batch_is_its_experiments_one_by_one():
+    config = PolicyConfig(2, 3)
+    params = random_policy(2, 3).params
+    experiment = simulated.experiments(PRIOR, config, Batch(4))
+    x, y, _ = nonmyopic(params, config, PRIOR, experiment)
+    for i in (0, 3):
+        own = jax.tree.map(lambda a, i=i: a[..., i : i + 1], experiment)
+        for one, all_ in zip(nonmyopic(params, config, PRIOR, own), (x, y), strict=False):
+            np.testing.assert_allclose(one[..., 0], all_[..., i], atol=1e-4)
+
+
+def test_the_gradient_flows_through_the_whole_history():
+    """Against a finite difference in float64, along a random direction of all weights."""
+    config = PolicyConfig(1, 3)
+    experiment = simulated.experiments(Prior(), config, Batch(2))
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        params = jax.tree.map(lambda a: jnp.asarray(a, float), random_policy(1, 3).params)
+        experiment = jax.tree.map(lambda a: np.asarray(a, float) if a.dtype.kind == "f" else a, experiment)
+        direction = jax.tree.map(lambda a: rng.normal(size=a.shape) / a.size**0.5, params)
+
+        @jax.jit
+        def value(step):
+            moved = jax.tree.map(lambda a, b: a + step * b, params, direction)
+            x, y, _, _ = rollout.nonmyopic(moved, config, Prior(), experiment)
+            return (x.sum(0) * y).sum()
+
+        assert value(0.0).dtype == jnp.float64
+        slope = float(jax.jit(jax.grad(value))(0.0))
+        difference = float(value(1e-5) - value(-1e-5)) / 2e-5
+    np.testing.assert_allclose(slope, difference, rtol=1e-6)
+    assert abs(slope) > 1e-4
+
+
+def test_experiments_of_a_kernel_share_it_and_its_grid():
+    config, batch = PolicyConfig(2, 2), Batch(2, 3, 2)
+    experiment = jax.jit(lambda a, b: rollout.simulate(a, b, PRIOR, config, batch, 5))(
+        jax.random.key(0), jax.random.key(1)
+    )
+    assert experiment.noise.shape == (3, 12)
+    assert experiment.grid.shape == (2, 5, 2)
+    levels = lambda a: np.asarray(a).reshape(*a.shape[:-1], 2, 3, 2)  # noqa: E731
+    scale = levels(experiment.theta.lengthscale)
+    assert (scale == scale[..., :1, :1]).all()
+    assert (scale[:, 0] != scale[:, 1]).all()
+    weights = levels(experiment.function.weights)
+    assert (weights[..., 0] == weights[..., 1]).all()
+    assert (weights[:, :, 0] != weights[:, :, 1]).all()
+    for own in (experiment.x, experiment.noise, experiment.noise_grid):
+        assert len(np.unique(own)) == own.size
+    sd = np.sqrt(experiment.theta.noise)
+    assert np.abs(experiment.noise / sd).max() < 5
+
+
+def test_noise_has_the_variance_of_theta():
+    config = PolicyConfig(1, 9)
+    experiment = jax.jit(lambda a, b: rollout.simulate(a, b, PRIOR, config, Batch(300), 10))(
+        jax.random.key(2), jax.random.key(3)
+    )
+    for noise in (experiment.noise, experiment.noise_grid):
+        scaled = np.asarray(noise / np.sqrt(experiment.theta.noise))
+        np.testing.assert_allclose(scaled.std(), 1, atol=0.06)
+
+
+def test_myopic_histories_have_every_size_equally_often():
+    config = PolicyConfig(1, 4, n_init=2)
+    experiment = simulated.experiments(PRIOR, config, Batch(2))
+    params = random_policy(1, 4).params
+    sizes = []
+    for key in jax.random.split(jax.random.key(0), 200):
+        *_, mask = myopic(key, params, config, PRIOR, experiment)
+        mask = np.broadcast_to(mask, (6, 2))
+        assert mask[-1].all(), "the last point is the query"
+        sizes.append(int(mask[:-1, 0].sum()))
+    sizes = np.array(sizes)
+    counts = np.bincount(sizes, minlength=7)
+    assert counts[:2].sum() == counts[6:].sum() == 0
+    assert counts[2:6].min() > 25, "four sizes in 200 draws: 50 of each, give or take 6"
+
+
+@pytest.mark.parametrize("network", ["anchors", "paper"])
+def test_a_myopic_query_is_the_policys_answer_to_its_history(network):
+    config = PolicyConfig(2, 4, n_init=1, network=network)
+    experiment, params = simulated.experiments(PRIOR, config, Batch(3)), random_policy(2, 4, network).params
+    for seed in range(3):
+        x, y, mask = myopic(jax.random.key(seed), params, config, PRIOR, experiment)
+        size = int(mask[:-1, 0].sum())
+        given = np.ones((size, 3), bool)
+        np.testing.assert_allclose(x[:, -1], apply(params, config, x[:, :size], y[:size], given), atol=1e-4)
+        np.testing.assert_array_equal(x[:, :size], experiment.x[:, :size])
+        for i in range(3):
+            theta, function = dense.pick(experiment.theta, i), dense.pick(experiment.function, i)
+            f = dense.evaluate(PRIOR, theta, function, np.asarray(x, float)[..., i].T)
+            np.testing.assert_allclose(y[..., i], f + experiment.noise[..., i], atol=1e-4)
+
+
+@pytest.mark.parametrize("n_init", [0, 1, 3])
+def test_with_one_query_myopic_is_nonmyopic(n_init):
+    config = PolicyConfig(1, 1, n_init)
+    experiment, params = simulated.experiments(PRIOR, config, Batch(3)), random_policy(1, 1).params
+    one = myopic(jax.random.key(0), params, config, PRIOR, experiment)
+    whole = nonmyopic(params, config, PRIOR, experiment)
+    for a, b in zip(one[:2], whole[:2], strict=True):
+        np.testing.assert_allclose(a[..., -1, :], b[..., -1, :], atol=1e-5)
+    for name in ("entropy", "integrated-variance", "regularized-entropy-v2"):
+        loss = jax.jit(
+            lambda t, f=OBJECTIVES[name]: f(jax.random.key(1), PRIOR, experiment, Trajectory(*t, 1))
+        )
+        np.testing.assert_allclose(loss(one), loss(whole), atol=1e-4)
