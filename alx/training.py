@@ -145,7 +145,17 @@ def chunk_loss(config: TrainConfig, chunks: Chunks, params: Params, key: Array, 
 
 
 def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State, dict[str, Array]]]:
-    """The compiled training step: state -> next state and metrics."""
+    """The compiled training step: state -> next state and metrics, when they are there.
+
+    Several steps under way at once would wait for each other for ever: the devices of a CPU share one pool
+    of threads, and each of them keeps one while it waits for the sum over all.
+    """
+    step = jitted_step(config, mesh)
+    return lambda state: jax.block_until_ready(step(state))
+
+
+def jitted_step(config: TrainConfig, mesh: Mesh):
+    """The training step under `jax.jit`; see `make_step`."""
     chunks = cut(config.batch, config.chunk)
     transform = optimizer(config)
     key = jax.random.fold_in(jax.random.key(config.seed), 1)
@@ -201,8 +211,8 @@ def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION
     def rmse(params: Params, queries: Callable) -> Array:
         def chunk(total, index):
             inside = index < number
-            keys = jax.random.split(jax.random.fold_in(key, index))
-            experiment = rollout.simulate(*keys, config.prior, config.policy, Batch(size))
+            key_kernel, key_own = jax.random.split(jax.random.fold_in(key, index))
+            experiment = rollout.simulate(key_kernel, key_own, config.prior, config.policy, Batch(size))
             trajectory = queries(params, experiment)
             mean = posterior(config.prior, experiment.theta, trajectory, experiment.grid)[0]
             truth = evaluate(config.prior, experiment.theta, experiment.function, experiment.grid)

@@ -27,7 +27,7 @@ def lower(function, *args):
 def test_training_step(objective):
     config = TrainConfig(PolicyConfig(1, 2), objective=objective, batch=Batch(2, 2, 1))
     mesh = training.make_mesh()
-    step = training.make_step(config, mesh)
+    step = training.jitted_step(config, mesh)
     lower(step, training.initial_state(config, mesh))
 
 
@@ -36,7 +36,7 @@ def test_nonmyopic_and_myopic_steps(network):
     for myopic in (False, True):
         config = TrainConfig(PolicyConfig(2, 2, network=network), myopic=myopic, batch=Batch(2))
         mesh = training.make_mesh()
-        lower(training.make_step(config, mesh), training.initial_state(config, mesh))
+        lower(training.jitted_step(config, mesh), training.initial_state(config, mesh))
 
 
 @pytest.mark.parametrize("network", get_args(policy.Network))

@@ -1,0 +1,150 @@
+"""The training step: what it averages, on how many devices, and that it learns."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax.sharding import Mesh
+
+from alx import training
+from alx.policy import PolicyConfig
+from alx.prior import Prior
+from alx.rollout import Batch
+from alx.training import TrainConfig, cut, initial_state, make_mesh, make_step, make_validation
+
+STATIC = TrainConfig(PolicyConfig(1, 2, network="static"), batch=Batch(12), chunk=4, seed=3)
+
+
+def mesh_of(devices: int) -> Mesh:
+    return Mesh(np.array(jax.devices()[:devices]), (training.AXIS,))
+
+
+@functools.cache
+def three_steps(devices: int):
+    mesh = mesh_of(devices)
+    state, step, losses = initial_state(STATIC, mesh), make_step(STATIC, mesh), []
+    for _ in range(3):
+        state, metrics = step(state)
+        losses.append(float(metrics["loss"]))
+    return losses, jax.tree.map(np.asarray, state.params)
+
+
+@pytest.mark.parametrize(
+    ("batch", "largest", "chunks"),
+    [
+        (Batch(256), 64, (Batch(64), 4, 1)),
+        (Batch(25, 25, 10), 64, (Batch(1, 5, 10), 125, 5)),
+        (Batch(250, 5, 5), 64, (Batch(2, 5, 5), 125, 1)),
+        (Batch(7), 4, (Batch(1), 7, 1)),
+        (Batch(3), 64, (Batch(3), 1, 1)),
+    ],
+)
+def test_a_batch_is_cut_into_even_chunks(batch, largest, chunks):
+    assert cut(batch, largest) == chunks
+    assert chunks[0].experiments * chunks[1] == batch.experiments
+
+
+def test_a_chunk_holds_the_noise_draws_of_a_function():
+    with pytest.raises(ValueError, match="100"):
+        cut(Batch(1, 1, 100), 64)
+
+
+@pytest.mark.parametrize("devices", [2, 4])
+def test_the_result_does_not_depend_on_the_number_of_devices(devices):
+    """Three chunks: on two and on four devices some have nothing to do."""
+    (one, params), (several, params_several) = three_steps(1), three_steps(devices)
+    np.testing.assert_allclose(several, one, rtol=1e-5)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), params_several, params)
+
+
+def test_the_loss_is_the_mean_over_all_chunks_and_the_first_update_is_that_of_its_gradient():
+    chunks = cut(STATIC.batch, STATIC.chunk)
+    params = initial_state(STATIC, mesh_of(1)).params
+    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(STATIC.seed), 1), 0)
+    one = jax.jit(jax.value_and_grad(lambda p, i: training.chunk_loss(STATIC, chunks, p, key, i)))
+    values = [one(params, i) for i in range(chunks.number)]
+    losses, after = three_steps(1)
+    np.testing.assert_allclose(losses[0], np.mean([v[0] for v in values]), rtol=1e-5)
+    assert len({float(v[0]) for v in values}) == 3, "each chunk has its own experiments"
+    assert (after["design"] != params["design"]).any()
+    gradient = jax.tree.map(lambda *g: sum(g) / 3, *[v[1] for v in values])
+    unused = np.asarray(gradient["design"])[:, 3:]
+    assert not unused.any(), "steps beyond the budget have no gradient"
+    np.testing.assert_array_equal(after["design"][:, 3:], params["design"][:, 3:])
+
+
+def test_the_learning_rate_decays_by_two_per_cent_every_fifty_steps():
+    config = TrainConfig(PolicyConfig(1, 2), lr=0.01, clip=1.0)
+    transform = training.optimizer(config)
+    reference = optax.radam(0.01)
+    params = {"a": jnp.ones(3)}
+    ours, plain = transform.init(params), reference.init(params)
+    gradient = {"a": jnp.array([3.0, 0.0, 4.0])}  # of norm 5, so clipped to a fifth
+    clipped = {"a": gradient["a"] / 5}
+
+    @jax.jit
+    def both(ours, plain):
+        a, ours = transform.update(gradient, ours, params)
+        b, plain = reference.update(clipped, plain, params)
+        return a["a"][0] / b["a"][0], ours, plain
+
+    ratios = []
+    for _ in range(101):
+        ratio, ours, plain = both(ours, plain)
+        ratios.append(float(ratio))
+    np.testing.assert_allclose(
+        [ratios[0], ratios[49], ratios[50], ratios[100]], [1, 1, 0.98, 0.98**2], rtol=1e-4
+    )
+
+
+def test_myopic_and_nonmyopic_training_are_one_where_there_is_one_query():
+    losses = []
+    for myopic in (False, True):
+        config = TrainConfig(PolicyConfig(1, 1, network="static"), myopic=myopic, batch=Batch(4))
+        chunks = cut(config.batch, config.chunk)
+        params = initial_state(config, mesh_of(1)).params
+        loss = jax.jit(
+            lambda p, c=config, d=chunks: training.chunk_loss(c, d, p, jax.random.key(0), jnp.int32(0))
+        )
+        losses.append(float(loss(params)))
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"objective": "luck"},
+        {"objective": "dad", "myopic": True},
+        {"batch": Batch(0)},
+        {"steps": 0},
+        {"chunk": 0},
+        {"lr": 0.0},
+        {"lr": float("nan")},
+        {"clip": -1.0},
+        {"seed": -1},
+        {"seed": 2**32},
+    ],
+)
+def test_a_config_that_makes_no_sense_names_the_field(wrong):
+    name = "myopic" if "myopic" in wrong else next(iter(wrong))
+    with pytest.raises(ValueError, match=name):
+        TrainConfig(PolicyConfig(1, 2), **wrong)
+
+
+def test_the_default_objective_learns_a_design_from_a_bad_start():
+    """All queries start at the same point, worse than uniform ones; some hundred steps make them better."""
+    config = TrainConfig(PolicyConfig(1, 5, network="static"), prior=Prior(), batch=Batch(64), lr=0.03)
+    mesh = make_mesh()
+    state, step = initial_state(config, mesh), make_step(config, mesh)
+    start = jax.tree.map(lambda a: jnp.zeros_like(a) + 0.01 * jnp.arange(a.shape[1]), state.params)
+    state = state._replace(params=start)
+    rmse, rmse_uniform = make_validation(config, mesh, 256)
+    uniform, before = float(rmse_uniform(state.params)), float(rmse(state.params))
+    for _ in range(200):
+        state, _ = step(state)
+    after = float(rmse(state.params))
+    assert before > uniform
+    assert after < 0.93 * uniform
