@@ -1,8 +1,7 @@
 """Settings of JAX for all tests in this process.
 
 Four devices on the host, so that work can be shared between one, two and four of them; and little
-optimisation, as nearly all the time of a test is compilation. What users run is compiled as they have it in
-the tests that start processes.
+optimisation, as nearly all the time of a test is compilation.
 """
 
 import jax

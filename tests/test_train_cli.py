@@ -82,7 +82,7 @@ def test_a_directory_that_cannot_be_made_is_named(call, tmp_path):
     ("arguments", "message"),
     [
         ("--steps 70", "steps was 60 and is 70"),
-        ("--lr 0.5 --dim 2", "dim was 1 and is 2; lr was 0.001 and is 0.5"),
+        ("--lr 0.5 --dim 2", "dim was 1 and is 2; lr was 0.01 and is 0.5"),
         ("--seed 0", "seed was 7 and is 0"),
         ("--n-init 1", "n_init was 2 and is 1"),
         ("--seeds 3", "seeds was 1 and is 3"),
@@ -91,7 +91,7 @@ def test_a_directory_that_cannot_be_made_is_named(call, tmp_path):
     ],
 )
 def test_resuming_with_another_config_shows_the_difference(call, tmp_path, arguments, message):
-    request = train.Request(dim=1, T=5, steps=60, seed=7, n_init=2, prior="paper")
+    request = train.Request(dim=1, T=5, steps=60, seed=7, n_init=2, prior="paper", lr=0.01)
     train.run.create(tmp_path / "run", request, train.recipes.config(request))
     before = (tmp_path / "run/config.json").read_bytes()
     assert message in call("--resume", "run", *arguments.split())
@@ -109,7 +109,7 @@ def test_what_cannot_be_parsed_exits_with_2(monkeypatch, capsys, arguments):
 
 def start(*arguments, cache: Path) -> subprocess.Popen:
     command = [sys.executable, "train.py", *map(str, arguments)]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
     return subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -123,9 +123,9 @@ def finish(process: subprocess.Popen) -> str:
 
 def test_a_killed_run_goes_on_to_the_very_same_policy(tmp_path):
     cache, whole, killed = tmp_path / "cache", tmp_path / "whole", tmp_path / "killed"
-    out = finish(start(*QUICK.split(), "--steps", 600, "--out", whole, cache=cache))
+    out = finish(start(*QUICK.split(), "--steps", 300, "--out", whole, cache=cache))
     assert f"python evaluate.py --policy {whole}/policy.safetensors" in out
-    process = start(*QUICK.split(), "--steps", 600, "--out", killed, cache=cache)
+    process = start(*QUICK.split(), "--steps", 300, "--out", killed, cache=cache)
     deadline = time.monotonic() + 300
     while not (killed / "checkpoints/100").exists() and time.monotonic() < deadline:
         time.sleep(0.002)
@@ -134,8 +134,8 @@ def test_a_killed_run_goes_on_to_the_very_same_policy(tmp_path):
     assert not (killed / "policy.safetensors").exists(), "the kill came too late to test anything"
     process = start("--resume", killed, cache=cache)
     lines = [line for line in finish(process).splitlines() if line.startswith("step ")]
-    assert 0 < len(lines) < 12, "it went on and did not start again"
+    assert 0 < len(lines) < 6, "it went on and did not start again"
     ours, theirs = (load_file(run / "policy.safetensors") for run in (killed, whole))
     assert all((ours[name] == theirs[name]).all() for name in theirs)
     steps = [json.loads(line)["step"] for line in (killed / "metrics.jsonl").read_text().splitlines()]
-    assert steps == list(range(50, 601, 50))
+    assert steps == list(range(50, 301, 50))

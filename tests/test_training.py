@@ -13,7 +13,7 @@ from alx import training
 from alx.policy import PolicyConfig
 from alx.prior import Prior
 from alx.rollout import Batch
-from alx.training import TrainConfig, cut, initial_state, make_mesh, make_step, make_validation
+from alx.training import TrainConfig, cut, initial_state, make_step, make_validation
 
 STATIC = TrainConfig(PolicyConfig(1, 2, network="static"), batch=Batch(12), chunk=4, seed=3)
 
@@ -135,9 +135,12 @@ def test_a_config_that_makes_no_sense_names_the_field(wrong):
 
 
 def test_the_default_objective_learns_a_design_from_a_bad_start():
-    """All queries start at the same point, worse than uniform ones; some hundred steps make them better."""
+    """All queries start at nearly one point, worse than uniform ones; some hundred steps make them better.
+
+    Over five seeds the RMSE was 1.29 times that of uniform queries before, 0.906 to 0.909 times after.
+    """
     config = TrainConfig(PolicyConfig(1, 5, network="static"), prior=Prior(), batch=Batch(64), lr=0.03)
-    mesh = make_mesh()
+    mesh = mesh_of(1)
     state, step = initial_state(config, mesh), make_step(config, mesh)
     start = jax.tree.map(lambda a: jnp.zeros_like(a) + 0.01 * jnp.arange(a.shape[1]), state.params)
     state = state._replace(params=start)
