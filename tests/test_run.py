@@ -1,6 +1,7 @@
 """A run on disk: checkpoints, resuming, and what happens when something is wrong with it."""
 
 import fcntl
+import gc
 import json
 import shutil
 
@@ -146,6 +147,8 @@ def damaged(finished, tmp_path):
             yield out
 
 
+# Orbax leaves the other reads of a failed restore behind, for the garbage collector to complain about.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_damaged_checkpoint_is_an_error_or_does_not_matter(tmp_path, finished):
     messages = []
     for out in damaged(finished, tmp_path):
@@ -157,6 +160,7 @@ def test_a_damaged_checkpoint_is_an_error_or_does_not_matter(tmp_path, finished)
         assert contents(out) == before
     assert len(messages) >= 4, "the arrays themselves were never damaged"
     assert all("/checkpoints/10 is damaged" in message and "\n" not in message for message in messages)
+    gc.collect()
 
 
 def test_without_a_damaged_checkpoint_the_run_goes_on_from_the_one_before(tmp_path, finished):

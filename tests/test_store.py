@@ -127,7 +127,7 @@ def test_arrays_that_overlap_are_refused(saved):
     whole = saved.read_bytes()
     length = int.from_bytes(whole[:8], "little")
     header = json.loads(whole[8 : 8 + length])
-    header["outer.kernel"]["data_offsets"] = [0, 4 * 2 * 128]
+    header["outer_move.kernel"]["data_offsets"] = [0, 4 * 2 * 256]
     text = json.dumps(header).encode()
     saved.write_bytes(len(text).to_bytes(8, "little") + text + whole[8 + length :])
     assert_refused(saved, "overlap or leave gaps")
