@@ -5,9 +5,9 @@ Shapes never change while points are added, so one compilation serves a whole bu
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.core import Tracer
 from jax.typing import ArrayLike
 
 __all__ = ["History"]
@@ -61,7 +61,7 @@ class History(NamedTuple):
         A full history raises a ValueError; under ``jit`` nothing can be raised, so there the point is
         dropped and the history returned unchanged.
         """
-        if not isinstance(self.mask, jax.core.Tracer) and bool(self.mask.all()):
+        if not isinstance(self.mask, Tracer) and bool(self.mask.all()):
             raise ValueError(f"the history is full: its capacity is {self.capacity}")
         row = jnp.where(self.mask.all(), self.capacity, jnp.argmin(self.mask))
         return History(

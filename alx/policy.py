@@ -158,11 +158,12 @@ class PaperNetwork(nnx.Module):
         return token, *self.first.project(token)
 
     def decide(self, points, mask: Array) -> Array:
-        token, *qkv = points
-        token = self.first(token, *qkv, mask)
-        token = self.second(token, *self.second.project(token), mask)
+        token, query, key, value = points
+        token = self.first(token, (query, key, value), mask)
+        token = self.second(token, self.second.project(token), mask)
         # The last linear layer commutes with the sum over the set, so it acts once and not on each point.
         pooled, count = jnp.where(mask, token, 0).sum(1), mask.sum(0)
+        assert self.mix.bias is not None
         pooled = dense(self.mix.kernel[...], pooled) + count * column(self.mix.bias[...], pooled)
         return _into_cube(self.decoder(pooled))
 
@@ -194,8 +195,9 @@ class Block(nnx.Module):
     def project(self, token: Array) -> tuple[Array, Array, Array]:
         return self.query(token), self.key(token), self.value(token)
 
-    def __call__(self, token: Array, query: Array, key: Array, value: Array, mask: Array) -> Array:
-        out = attend(*(_heads(z, self.heads) for z in (query, key, value)), mask)
+    def __call__(self, token: Array, projected: tuple[Array, Array, Array], mask: Array) -> Array:
+        query, key, value = (_heads(z, self.heads) for z in projected)
+        out = attend(query, key, value, mask)
         token = self.norm_attention(token + out.reshape(token.shape))
         return self.norm_mlp(token + self.outer(jax.nn.relu(self.inner(token))))
 
@@ -213,7 +215,7 @@ class AnchorNetwork(nnx.Module):
 
     def __init__(self, config: PolicyConfig, rngs: nnx.Rngs):
         anchors, width = self.anchors, self.width
-        self.centres = nnx.Param(jnp.asarray(qmc.Sobol(config.dim, seed=3).random(anchors).T, float))
+        self.centres = nnx.Param(jnp.asarray(qmc.Sobol(config.dim, rng=3).random(anchors).T, float))
         self.log_radius = nnx.Param(jnp.full(anchors, np.log(0.5 * anchors ** (-1 / config.dim))))
         self.steps = nnx.Param(0.1 * jax.random.normal(rngs.params(), (width, STEPS)))
         self.picture = Linear(6 * anchors, width, rngs)
@@ -263,7 +265,7 @@ class StaticNetwork(nnx.Module):
 
 def sobol_design(dim: int) -> Array:
     """A scrambled Sobol design ``[D, STEPS]``, before the tanh; the empty history starts in the centre."""
-    design = np.concatenate([np.full((1, dim), 0.5), qmc.Sobol(dim, seed=0).random(STEPS)[:-1]])
+    design = np.concatenate([np.full((1, dim), 0.5), qmc.Sobol(dim, rng=0).random(STEPS)[:-1]])
     return jnp.asarray(np.arctanh(np.clip(2 * design.T - 1, -0.98, 0.98)), float)
 
 

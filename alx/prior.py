@@ -9,6 +9,7 @@ lengthscale does.
 """
 
 import dataclasses
+import functools
 from typing import Literal, NamedTuple, get_args
 
 import jax
@@ -142,7 +143,7 @@ def covariance(prior: Prior, theta: Theta, x: Array, z: Array) -> Array:
     # As divisions, which XLA never computes again for each pair of points.
     u = warp(prior, theta, x) / theta.lengthscale[:, None]
     w = warp(prior, theta, z) / theta.lengthscale[:, None]
-    square = sum(jnp.square(u[d][:, None] - w[d][None]) for d in range(x.shape[0]))
+    square = functools.reduce(jnp.add, (jnp.square(a[:, None] - b[None]) for a, b in zip(u, w, strict=True)))
     k = _correlation(prior.kernels[0], square)
     for index, kernel in enumerate(prior.kernels[1:], 1):
         k = jnp.where(theta.kernel == index, _correlation(kernel, square), k)

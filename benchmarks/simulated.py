@@ -46,10 +46,10 @@ class Functions(NamedTuple):
 
 def draw(prior: Prior, config: PolicyConfig, functions: int, seed: int) -> Functions:
     """The functions of the comparison."""
-    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 77))
-    experiment = rollout.simulate(*keys, prior, config, Batch(functions))
+    key_kernel, key = jax.random.split(jax.random.fold_in(jax.random.key(seed), 77))
+    experiment = rollout.simulate(key_kernel, key, prior, config, Batch(functions))
     m = N_TEST.get(config.dim, 600)
-    test = qmc.Sobol(config.dim, seed=1).random(1 << (m - 1).bit_length())[:m]
+    test = qmc.Sobol(config.dim, rng=1).random(1 << (m - 1).bit_length())[:m]
     return Functions(prior, config, experiment, jnp.asarray(test.T, float)[..., None])
 
 
@@ -101,7 +101,7 @@ def sobol_queries(problem: Functions) -> Array:
     dim, T = problem.config.dim, problem.config.T
     size = 1 << max(T - 1, 1).bit_length()
     functions = problem.experiment.noise.shape[-1]
-    designs = [qmc.Sobol(dim, seed=i).random(size)[:T].T for i in range(functions)]
+    designs = [qmc.Sobol(dim, rng=i).random(size)[:T].T for i in range(functions)]
     return jnp.asarray(np.stack(designs, -1), float)
 
 
@@ -109,7 +109,7 @@ def greedy_queries(problem: Functions) -> Array:
     """GP AL that knows theta: always the candidate with the largest posterior variance."""
     prior, config, experiment, _ = problem
     theta, given = experiment.theta, experiment.x[:, : config.n_init]
-    candidates = qmc.Sobol(config.dim, seed=2).random(1 << (N_CANDIDATES - 1).bit_length())[:N_CANDIDATES]
+    candidates = qmc.Sobol(config.dim, rng=2).random(1 << (N_CANDIDATES - 1).bit_length())[:N_CANDIDATES]
     candidates = jnp.asarray(candidates.T, float)[..., None]
     functions = experiment.noise.shape[-1]
 

@@ -12,7 +12,7 @@ import simulated
 from alx import functions
 from alx.prior import KERNELS, PRIORS, Prior, Theta
 
-DRAWS = 12_000
+DRAWS = 40_000
 evaluate = jax.jit(functions.evaluate, static_argnums=0)
 
 
@@ -53,14 +53,14 @@ def unshifted_draws(key, prior: Prior, theta: Theta, x):
 def test_draws_have_the_covariance_of_their_kernel(kernels, kernel, modulated, warped):
     share = 0.0 if len(kernels) == 1 else 0.5
     prior, theta = Prior(kernels=kernels, modulated=share, warped=share), one_theta(kernel, modulated, warped)
-    x = np.float32([[0.1, 0.35, 0.5, 0.95], [0.8, 0.6, 0.45, 0.05]])
+    x = np.float32([[0.1, 0.35, 0.5, 0.95], [0.8, 0.6, 0.5, 0.3]])
     f = np.asarray(unshifted_draws(jax.random.key(kernel), prior, theta, x), float)
     products = f[:, None] * f[None]
     error = products.std(-1) / DRAWS**0.5
     exact = dense.covariance(prior, theta, x.T, x.T)
-    np.testing.assert_array_less(np.abs(products.mean(-1) - exact), 4.5 * error)
-    np.testing.assert_array_less(np.abs(f.mean(-1)), 4.5 * f.std(-1) / DRAWS**0.5)
-    assert error.max() < 0.015, "the test has lost its power"
+    np.testing.assert_array_less(np.abs(products.mean(-1) - exact), 4 * error)
+    np.testing.assert_array_less(np.abs(f.mean(-1)), 4 * f.std(-1) / DRAWS**0.5)
+    assert error.max() < 0.008, "the test has lost its power"
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

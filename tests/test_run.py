@@ -55,8 +55,9 @@ def design(out):
 
 
 def contents(out):
-    """All files but the lock, which every process takes."""
-    return {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != "lock"}
+    """All files and when they were written, but for the lock, which every process takes."""
+    files = [p for p in out.rglob("*") if p.is_file() and p.name != "lock"]
+    return {p.relative_to(out): (p.stat().st_mtime_ns, p.read_bytes()) for p in files}
 
 
 def stop_at(step):
@@ -171,6 +172,7 @@ def test_without_a_damaged_checkpoint_the_run_goes_on_from_the_one_before(tmp_pa
     seen = []
     train(out, lambda epoch: seen.append(epoch["step"]))
     assert seen == [10]
+    assert [epoch["step"] for epoch in run.read_metrics(out)] == [4, 8, 10]
     np.testing.assert_array_equal(design(out), design(finished))
 
 

@@ -1,5 +1,6 @@
 """The training step: what it averages, on how many devices, and that it learns."""
 
+import dataclasses
 import functools
 
 import jax
@@ -74,6 +75,15 @@ def test_the_loss_is_the_mean_over_all_chunks_and_the_first_update_is_that_of_it
     unused = np.asarray(gradient["design"])[:, 3:]
     assert not unused.any(), "steps beyond the budget have no gradient"
     np.testing.assert_array_equal(after["design"][:, 3:], params["design"][:, 3:])
+
+
+def test_chunks_of_one_kernel_have_their_own_functions():
+    config = dataclasses.replace(STATIC, batch=Batch(1, 4))
+    chunks = cut(config.batch, 2)
+    assert chunks == (Batch(1, 2), 2, 2)
+    params = initial_state(config, mesh_of(1)).params
+    loss = jax.jit(lambda i: training.chunk_loss(config, chunks, params, jax.random.key(0), i))
+    assert loss(0) != loss(1)
 
 
 def test_the_learning_rate_decays_by_two_per_cent_every_fifty_steps():
