@@ -97,6 +97,7 @@ def prior(request: Request, network: Network) -> Prior:
 
 
 def _default(request: Request) -> dict:
+    """A fresh kernel and function per experiment: more for the same work, see docs/performance.md."""
     steps = {1: 5000, 2: 6000}.get(request.dim or 0, 4000)
     return {"objective": "integrated-variance", "batch": Batch(256), "steps": steps, "lr": 3e-3}
 
