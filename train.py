@@ -51,13 +51,19 @@ def main() -> int:
     except run.DivergedError as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"train.py: {error}{how_to_go_on(out)}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
-        how = f"; go on with: python train.py --resume {out}" if out else ""
-        print(f"\ntrain.py: interrupted{how}", file=sys.stderr)
+        print(f"\ntrain.py: interrupted{how_to_go_on(out)}", file=sys.stderr)
         return 130
     if jax.process_index() == 0:
         print(f"policy: {best}\nnext:   python evaluate.py --policy {best}")
     return 0
+
+
+def how_to_go_on(out: Path | None) -> str:
+    return f"; go on with: python train.py --resume {out}" if out else ""
 
 
 def prepare(arguments: Arguments) -> tuple[Path, Request, TrainConfig]:

@@ -41,7 +41,7 @@ class Progress:
         if self.start is None:  # the first epoch includes compilation
             self.start = now, step
         else:
-            rate = (step - self.start[1]) / (now - self.start[0])
+            rate = (step - self.start[1]) / max(now - self.start[0], 1e-9)
             left = (self.steps - step) / rate
             status += f"  {rate:.2f} steps/s"
             if self.bar.disable:

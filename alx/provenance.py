@@ -1,9 +1,11 @@
-"""Where a result came from: versions, commit and device, for the record of every file alx writes."""
+"""Where a result came from: command, versions, commit and device, for the record of every file alx writes."""
 
 import functools
 import importlib.metadata
 import platform
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import jax
@@ -11,6 +13,7 @@ import jax
 __all__ = ["commit", "of_run", "versions"]
 
 PACKAGES = ("alx", "jax", "flax", "optax", "numpyro", "numpy")
+ROOT = Path(__file__).parents[1]
 
 
 def versions() -> dict[str, str]:
@@ -29,10 +32,13 @@ def versions() -> dict[str, str]:
 @functools.cache
 def commit() -> str | None:
     """The git commit of the clone that alx runs from, if it is one."""
+    if not (ROOT / ".git").exists():  # an installed alx may lie inside somebody else's clone
+        return None
     try:
         result = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            cwd=Path(__file__).parent,
+            # Without optional locks git only reads: several processes may ask at once.
+            ["git", "--no-optional-locks", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+            cwd=ROOT,
             capture_output=True,
             text=True,
             timeout=10,
@@ -42,10 +48,11 @@ def commit() -> str | None:
     return result.stdout.strip() or None if result.returncode == 0 else None
 
 
-def of_run() -> dict:
-    """Versions, commit and device of this process."""
+def of_run(command: str | None = None) -> dict:
+    """Command, versions, commit and device of this process; its own command line if none is given."""
     device = jax.devices()[0]
     return {
+        "command": command or shlex.join(["python", *sys.orig_argv[1:]]),
         "versions": versions(),
         "commit": commit(),
         "device": {"platform": device.platform, "kind": device.device_kind, "count": jax.device_count()},

@@ -3,7 +3,7 @@
 A run directory holds
 
     config.json         what is trained, written first
-    metrics.jsonl       one line per epoch of 50 steps
+    metrics.jsonl       where it came from, then one line per epoch of 50 steps
     checkpoints/        params, optimiser state and step (orbax), the last two epochs
     curve.png           loss and validation RMSE
     policy.safetensors  the policy, written last
@@ -13,11 +13,14 @@ A kill loses at most the epoch in progress, and the resumed run goes on to the s
 
 import contextlib
 import dataclasses
-import fcntl
 import hashlib
 import json
 import logging
 import math
+import os
+import secrets
+import shlex
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,8 +30,9 @@ import jax
 import numpy as np
 import orbax.checkpoint as ocp
 
-from alx import files, provenance, store
-from alx.objectives import CONTRASTIVE
+from alx import curve, files, lock, metrics, provenance, store
+from alx.metrics import Epoch
+from alx.metrics import read as read_metrics
 from alx.policy import Policy, PolicyConfig
 from alx.prior import Prior
 from alx.recipes import Request
@@ -37,7 +41,6 @@ from alx.training import EPOCH, State, TrainConfig, initial_state, make_mesh, ma
 
 __all__ = ["POLICY", "DivergedError", "Epoch", "create", "read_config", "read_metrics", "train"]
 
-Epoch = dict[str, float]
 POLICY = "policy.safetensors"
 
 
@@ -46,16 +49,20 @@ class DivergedError(RuntimeError):
 
 
 def create(out: Path, request: Request, config: TrainConfig) -> None:
-    """Make the directory of a new run; one that exists is an error."""
+    """Make the directory of a new run; one that holds something is an error."""
     text = json.dumps({"request": dataclasses.asdict(request), "config": _to_json(config)}, indent=1)
+    # Made under another name first, a run never is without its config, whenever the process dies.
+    draft = out.parent / f".{secrets.token_hex(8)}.tmp"
     try:
-        out.mkdir(parents=True)
-        files.write_bytes(out / "config.json", text.encode())
-    except FileExistsError:
-        raise ValueError(
-            f"--out {out} exists already; name another directory, or continue it with --resume {out}"
-        ) from None
+        draft.mkdir(parents=True)
+        files.write_bytes(draft / "config.json", text.encode())
+        os.rename(draft, out)
     except OSError as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        if os.path.lexists(out):
+            raise ValueError(
+                f"--out {out} exists already; name another directory, or continue it with --resume {out}"
+            ) from None
         raise ValueError(f"--out {out} cannot be written: {error.strerror}") from None
 
 
@@ -73,8 +80,8 @@ def read_config(out: Path) -> tuple[Request, TrainConfig]:
         )
     except FileNotFoundError:
         raise ValueError(f"--resume {out} is not a run: it has no config.json") from None
-    except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
-        raise ValueError(f"--resume {out} has a config.json that cannot be read: {error}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError) as error:
+        raise ValueError(f"--resume {out} has a config.json that cannot be read: {_line(error)}") from None
 
 
 def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
@@ -90,12 +97,13 @@ def train(config: TrainConfig, out: Path, show: Callable[[Epoch], None]) -> Epoc
 
     `show` is called after each epoch. The policy file is written at the end.
     """
-    with _lock(out), _checkpoints(out) as checkpoints:
+    with _lock(out) as check_lock, _checkpoints(out) as checkpoints:
         mesh = make_mesh()
         state = _restore(checkpoints, initial_state(config, mesh), out)
-        epochs = [epoch for epoch in read_metrics(out) if epoch["step"] <= int(state.step)]
+        epochs = _epochs_until(int(state.step), out)
         if int(state.step) < config.steps:
-            _write_metrics(out, epochs)
+            if jax.process_index() == 0:
+                metrics.write(out, _origin(out), epochs)
             step = make_step(config, mesh)
             rmse, rmse_uniform = make_validation(config, mesh)
             uniform = epochs[-1]["rmse_uniform"] if epochs else float(rmse_uniform(state.params))
@@ -105,21 +113,38 @@ def train(config: TrainConfig, out: Path, show: Callable[[Epoch], None]) -> Epoc
                 _check_finite(epoch)
                 epoch["seconds"] += epochs[-1]["seconds"] if epochs else 0
                 epochs.append(epoch)
+                check_lock()
                 # The line comes before its checkpoint: a resume drops what the checkpoint does not have.
-                _append_metrics(out, epoch)
-                checkpoints.save(
-                    int(state.step),
-                    args=ocp.args.Composite(
-                        state=ocp.args.StandardSave(state), digest=ocp.args.JsonSave(_digest(state))
-                    ),
-                )
+                if jax.process_index() == 0:
+                    metrics.append(out, epoch)
+                _save(checkpoints, state, out)
                 show(epoch)
-        checkpoints.wait_until_finished()
-        if not epochs:
-            raise ValueError(f"the run {out} has checkpoints but no metrics.jsonl, so it cannot be finished")
         if not (out / POLICY).exists():
             _finish(config, out, state, epochs)
     return epochs[-1]
+
+
+def _epochs_until(step: int, out: Path) -> list[Epoch]:
+    """The epochs that the checkpoint of this step has behind it."""
+    epochs = [epoch for epoch in read_metrics(out) if epoch["step"] <= step]
+    reached = int(epochs[-1]["step"]) if epochs else 0
+    if reached != step:
+        raise ValueError(
+            f"the run {out} has a checkpoint of step {step} but a metrics.jsonl that ends at step {reached}, "
+            "so it cannot go on"
+        )
+    return epochs
+
+
+def _origin(out: Path) -> dict[str, Any]:
+    """Provenance with the command that makes the same run again, whatever its directory and its resumes."""
+    request = dataclasses.asdict(read_config(out)[0])
+    words = ["python", "train.py"]
+    for name, default in dataclasses.asdict(Request()).items():
+        if (value := request[name]) != default:
+            values = value if isinstance(value, tuple) else () if value is True else (value,)
+            words += [f"--{name.replace('_', '-')}", *map(str, values)]
+    return provenance.of_run(shlex.join(words))
 
 
 def _epoch(config: TrainConfig, step: Callable, state: State) -> tuple[State, Epoch]:
@@ -144,7 +169,8 @@ def _check_finite(epoch: Epoch) -> None:
 def _finish(config: TrainConfig, out: Path, state: State, epochs: list[Epoch]) -> None:
     if jax.process_index() > 0:
         return
-    draw_curve(out / "curve.png", config, epochs)
+    origin = _origin(out)
+    curve.draw(out / "curve.png", config.objective, epochs, origin)
     last = {key: value for key, value in epochs[-1].items() if key != "seconds"}
     record = {
         "objective": config.objective,
@@ -152,7 +178,7 @@ def _finish(config: TrainConfig, out: Path, state: State, epochs: list[Epoch]) -
         "losses": [round(epoch["loss"], 5) for epoch in epochs],
         "training": _to_json(config),
         "metrics": {**last, "selection_loss": selection_loss(epochs)},
-        **provenance.of_run(),
+        **origin,
     }
     params = jax.tree.map(np.asarray, state.params)
     store.save(out / POLICY, Policy(params, config.policy), record)
@@ -164,32 +190,35 @@ def selection_loss(epochs: list[Epoch]) -> float:
 
 
 @contextlib.contextmanager
-def _lock(out: Path) -> Iterator[None]:
-    """Two processes must not write to one run."""
+def _lock(out: Path) -> Iterator[Callable[[], None]]:
+    """Two processes must not write to one run; the first of several that train it together has the lock."""
     if jax.process_index() > 0:
-        yield
+        yield lambda: None
         return
-    try:
-        handle = open(out / "lock", "w")  # noqa: SIM115
-    except OSError as error:
-        raise ValueError(f"the run {out} cannot be written: {error.strerror}") from None
-    with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ValueError(f"the run {out} is being trained by another process") from None
-        yield
+    with lock.hold(out) as check:
+        for draft in out.glob(".*.tmp"):  # of a process that was killed
+            draft.unlink(missing_ok=True)
+        yield check
 
 
 @contextlib.contextmanager
 def _checkpoints(out: Path) -> Iterator[ocp.CheckpointManager]:
     logging.getLogger("absl").setLevel(logging.ERROR)
-    options = ocp.CheckpointManagerOptions(max_to_keep=2, create=True)
+    # Saving in the background would report a full disk an epoch late.
+    options = ocp.CheckpointManagerOptions(max_to_keep=2, create=True, enable_async_checkpointing=False)
     manager = ocp.CheckpointManager((out / "checkpoints").absolute(), options=options)
     try:
         yield manager
     finally:
         manager.close()
+
+
+def _save(checkpoints: ocp.CheckpointManager, state: State, out: Path) -> None:
+    items = ocp.args.Composite(state=ocp.args.StandardSave(state), digest=ocp.args.JsonSave(_digest(state)))
+    try:
+        checkpoints.save(int(state.step), args=items)
+    except Exception as error:  # orbax raises many kinds for what the disk refuses
+        raise OSError(f"{out}/checkpoints cannot be written: {_line(error)}") from None
 
 
 def _restore(checkpoints: ocp.CheckpointManager, fresh: State, out: Path) -> State:
@@ -223,48 +252,3 @@ def _digest(state: State) -> dict[str, str]:
     for leaf in jax.tree.leaves(state):
         sha.update(np.asarray(leaf).tobytes())
     return {"sha256": sha.hexdigest()}
-
-
-def read_metrics(out: Path) -> list[Epoch]:
-    """The epochs of a run so far; a last line cut short by a kill is left out."""
-    path = out / "metrics.jsonl"
-    epochs = []
-    for line in path.read_text("utf-8").splitlines() if path.exists() else []:
-        try:
-            epochs.append(json.loads(line))
-        except ValueError:
-            break
-    return epochs
-
-
-def _write_metrics(out: Path, epochs: list[Epoch]) -> None:
-    if jax.process_index() == 0:
-        files.write_bytes(out / "metrics.jsonl", "".join(json.dumps(e) + "\n" for e in epochs).encode())
-
-
-def _append_metrics(out: Path, epoch: Epoch) -> None:
-    if jax.process_index() == 0:
-        with open(out / "metrics.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps(epoch) + "\n")
-
-
-def draw_curve(path: Path, config: TrainConfig, epochs: list[Epoch]) -> None:
-    """Loss and validation RMSE against the step."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.5), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    steps = [epoch["step"] for epoch in epochs]
-    left.plot(steps, [epoch["loss"] for epoch in epochs], color="#0072B2")
-    left.set(xlabel="step", ylabel=f"{config.objective} loss")
-    if config.objective == "dad":
-        bound = -math.log(CONTRASTIVE + 1)
-        left.axhline(bound, color="#999999", linestyle=":", label=f"bound {bound:.2f}")
-        left.legend(frameon=False)
-    right.plot(steps, [epoch["rmse"] for epoch in epochs], color="#D55E00", label="policy")
-    right.axhline(epochs[-1]["rmse_uniform"], color="#999999", linestyle="--", label="uniform queries")
-    right.set(xlabel="step", ylabel="validation RMSE")
-    right.legend(frameon=False)
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=130)

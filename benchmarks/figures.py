@@ -1,7 +1,9 @@
 """The figures of an evaluation, each small enough to be read on a phone."""
 
 import dataclasses
+import io
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from alx.files import write_bytes
 from benchmarks import ablation, queries
 from benchmarks.statistics import curves, standard_error, summarize
 from benchmarks.tables import Evaluation, label
@@ -81,8 +84,9 @@ def draw(evaluation: Evaluation, directory: Path) -> list[Picture]:
     matplotlib.use("agg")
     with plt.rc_context(SETTINGS):
         for name, section, caption, figure in _all(evaluation):
-            path = directory / f"{name}.png"
-            figure.savefig(path)
+            path, content = directory / f"{name}.png", io.BytesIO()
+            figure.savefig(content, metadata={"Description": json.dumps(evaluation.environment)})
+            write_bytes(path, content.getvalue())
             plt.close(figure)
             pictures.append(Picture(section, caption, path))
     return pictures

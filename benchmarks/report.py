@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from alx.files import write_bytes
 from benchmarks import figures, html, rows
 from benchmarks.tables import Evaluation, markdown
 
@@ -10,9 +11,9 @@ __all__ = ["write"]
 
 def write(evaluation: Evaluation, out: Path) -> Path:
     """Write everything into ``out``; the path of the page."""
-    (out / "tables.md").write_text(markdown(evaluation), "utf-8")
+    write_bytes(out / "tables.md", markdown(evaluation).encode())
     rows.write_csv(out / "rows.csv", evaluation.rows)
     pictures = figures.draw(evaluation, out / "figures")
     path = out / "report.html"
-    path.write_text(html.page(evaluation, pictures), "utf-8")
+    write_bytes(path, html.page(evaluation, pictures).encode())
     return path

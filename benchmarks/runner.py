@@ -3,18 +3,15 @@
 import dataclasses
 import os
 import platform
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import jax
-import numpy as np
 import scipy
 
+from alx import lock, provenance
 from alx.policy import Policy
 from alx.store import load, read_record
-from alx.version import __version__
 from benchmarks import protocol, rows, tasks
 from benchmarks.data import Unavailable
 from benchmarks.methods import LABELS, Method, baselines, from_policy, shipped_methods
@@ -135,14 +132,16 @@ def run(planned: Plan, out: Path, origin: dict[str, Any]) -> Iterator[tuple[Unit
     """Run every unit whose rows are missing; yields each with whether it is done, before and after."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / FILE
-    present = _check(planned, rows.read(path), out)
-    for unit in planned.units:
-        yield unit, False
-        missing = [s for s in unit.seeds if (unit.task.name, unit.method.name, s) not in present]
-        if missing:
-            fresh = protocol.run(unit.task, unit.method, unit.seeds, unit.budget)
-            rows.append(path, [row | {"environment": origin} for row in fresh if row["seed"] in missing])
-        yield unit, True
+    with lock.hold(out) as check_lock:
+        present = _check(planned, rows.read(path), out)
+        for unit in planned.units:
+            yield unit, False
+            missing = [s for s in unit.seeds if (unit.task.name, unit.method.name, s) not in present]
+            if missing:
+                fresh = protocol.run(unit.task, unit.method, unit.seeds, unit.budget)
+                check_lock()
+                rows.append(path, [row | {"environment": origin} for row in fresh if row["seed"] in missing])
+            yield unit, True
 
 
 def finished(planned: Plan, out: Path) -> list[rows.Row]:
@@ -165,28 +164,13 @@ def _check(planned: Plan, found: list[rows.Row], out: Path) -> set[tuple[str, st
     return {(row["task"], row["method"], row["seed"]) for row in found}
 
 
-def environment(command: str) -> dict[str, Any]:
+def environment(command: str) -> dict[str, str]:
     """What it takes to make a result again."""
-    device = jax.devices()[0]
-    versions = {
-        "alx": __version__,
-        "jax": jax.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }
+    made = provenance.of_run(command)
+    device, versions = made["device"], made["versions"] | {"scipy": scipy.__version__}
     return {
-        "command": command,
-        "versions": ", ".join(f"{name} {v}" for name, v in versions.items())
-        + f", Python {platform.python_version()}",
-        "commit": _commit(),
-        "device": f"{device.platform} {device.device_kind}, {os.cpu_count()} cores, {platform.machine()}",
+        "command": made["command"],
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "commit": made["commit"] or "unknown",
+        "device": f"{device['platform']} {device['kind']}, {os.cpu_count()} cores, {platform.machine()}",
     }
-
-
-def _commit() -> str:
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        here = Path(__file__).parent
-        return subprocess.run(command, cwd=here, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"

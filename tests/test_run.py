@@ -14,6 +14,7 @@ from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import Mesh
 
 from alx import run, store, training
+from alx.metrics import FIELDS
 from alx.policy import PolicyConfig
 from alx.prior import Prior
 from alx.recipes import Request
@@ -233,10 +234,47 @@ def test_a_second_process_is_told_so(finished):
 
 
 def test_a_line_cut_short_by_a_kill_is_left_out(tmp_path):
-    lines = [json.dumps({"step": step, "loss": 1.0}) for step in (4, 8)]
-    (tmp_path / "metrics.jsonl").write_text(lines[0] + "\n" + lines[1][:9])
-    assert run.read_metrics(tmp_path) == [{"step": 4, "loss": 1.0}]
+    epochs = [dict.fromkeys(FIELDS, 1.0) | {"step": step} for step in (4, 8)]
+    lines = [json.dumps(epoch) for epoch in epochs]
+    (tmp_path / "metrics.jsonl").write_text(lines[0] + "\n" + lines[1][:-1])
+    assert run.read_metrics(tmp_path) == epochs[:1]
     assert run.read_metrics(tmp_path / "elsewhere") == []
+
+
+@pytest.mark.parametrize("line", ["", "7", "[]", '{"step": 4}', '{"loss": NaN}', "\x00", "[" * 99_999])
+def test_a_damaged_line_of_the_metrics_stops_a_resume_before_it_loses_the_others(tmp_path, finished, line):
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    path = out / "metrics.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:2], line, *lines[3:], ""]))
+    before = contents(out)
+    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 3, is not what alx wrote"):
+        train(out)
+    assert contents(out) == before
+
+
+def test_a_run_without_its_metrics_is_named(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    (tmp_path / "run/metrics.jsonl").unlink()
+    with pytest.raises(ValueError, match=r"checkpoint of step 10 but a metrics\.jsonl that ends at step 0"):
+        train(tmp_path / "run")
+
+
+def test_drafts_of_a_killed_process_are_swept_out(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    (tmp_path / "run/.policy.safetensors.0123456789abcdef.tmp").write_bytes(b"half")
+    train(tmp_path / "run")
+    assert not list((tmp_path / "run").glob(".*"))
+
+
+def test_the_files_of_a_run_say_where_they_come_from(finished):
+    record = store.read_record(finished / "policy.safetensors")
+    first = json.loads((finished / "metrics.jsonl").read_text().splitlines()[0])
+    for origin in (record, first):
+        assert origin["command"] == "python train.py --dim 1 --T 2"
+        assert {"versions", "commit", "device"} <= origin.keys()
+    assert b'Description\x00{"command": "python train.py' in (finished / "curve.png").read_bytes()
 
 
 def test_the_best_of_several_seeds_is_chosen_by_its_last_500_losses(monkeypatch):
