@@ -9,7 +9,7 @@ import numpy as np
 import tyro
 
 from alx import export as export_formats
-from alx.files import write_bytes
+from alx.files import read_text, write_bytes
 from alx.learner import Learner
 from alx.store import card, load, shipped
 
@@ -81,12 +81,13 @@ def propose(
 
 
 def _read_csv(path: Path, width: int) -> np.ndarray:
+    text = sys.stdin.read() if str(path) == "-" else read_text(path)
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
         lines = [row for row in csv.reader(text.splitlines()) if row]
-    except (csv.Error, UnicodeDecodeError):
+    except csv.Error:
         raise ValueError(f"{path} is not a CSV file") from None
-    if lines and not _is_number(lines[0][0]):
+    # A header has no number at all: a row with a typing error must not pass for one and be left out.
+    if lines and not any(map(_is_number, lines[0])):
         lines = lines[1:]
     for number, row in enumerate(lines, 1):
         if len(row) != width or not all(map(_is_number, row)):

@@ -16,5 +16,9 @@ def directory() -> Path:
 
 def enable() -> None:
     """Keep compiled programs, so that the next start of the same program does not compile again."""
-    jax.config.update("jax_compilation_cache_dir", str(directory() / "jax"))
+    try:
+        where = directory() / "jax"
+    except RuntimeError:  # a user without a home, as in some containers, has no cache
+        return
+    jax.config.update("jax_compilation_cache_dir", str(where))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

@@ -18,10 +18,11 @@ import safetensors.numpy
 
 from alx.provenance import versions
 
-__all__ = ["Spec", "digest", "read", "write", "write_bytes"]
+__all__ = ["Spec", "digest", "read", "read_text", "write", "write_bytes"]
 
 FORMAT = 1
 HEADER_LIMIT = 4 << 20
+TEXT_LIMIT = 64 << 20
 DTYPES = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8"), "I64": np.dtype("<i8"), "BOOL": np.dtype("bool")}
 Spec = dict[str, tuple[str, tuple[int, ...]]]  # tensor name -> (safetensors dtype, shape)
 
@@ -155,6 +156,18 @@ def _nbytes(dtype: str, shape: tuple[int, ...]) -> int:
     for length in shape:  # in Python's integers, which cannot overflow
         count *= length
     return count
+
+
+def read_text(path: str | os.PathLike) -> str:
+    """A user's text file, without the byte order mark that spreadsheets put before it."""
+    with open(path, "rb") as file:
+        data = file.read(TEXT_LIMIT + 1)
+    if len(data) > TEXT_LIMIT:
+        raise ValueError(f"{path} has more than the {TEXT_LIMIT >> 20} MB that alx reads")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not a text file in UTF-8") from None
 
 
 def digest(header: dict, tensors: dict[str, np.ndarray]) -> str:

@@ -17,6 +17,9 @@ from alx.store import load
 
 __all__ = ["Learner"]
 
+# The memory of attention grows with the square of the points: two gigabytes at this number.
+LARGEST_BUDGET = 4096
+
 
 class Learner:
     """One experiment: ``ask`` where to measure next, ``tell`` what was measured.
@@ -155,6 +158,8 @@ class Learner:
         return learner
 
     def _allow(self, budget: int) -> None:
+        if budget > LARGEST_BUDGET:
+            raise ValueError(f"budget must be at most {LARGEST_BUDGET} points, got {budget}")
         self._budget, self._view = budget, None
         self._capacity = _capacity(self.policy.config, budget)
         self._run = compiled(self.policy, self._capacity)

@@ -29,7 +29,7 @@ __all__ = [
 
 KIND = "policy"
 # Far beyond any use; a stranger's file must not make us build a network of a billion inputs.
-LARGEST = {"dim": 256, "T": 100_000, "n_init": 100_000}
+LARGEST = {"dim": 256, "T": 4096, "n_init": 4096}
 
 
 def save(path: str | os.PathLike, policy: Policy, record: dict[str, Any]) -> None:
@@ -135,6 +135,8 @@ def read_config(fields: Any) -> PolicyConfig:
 def _expected(meta: dict) -> files.Spec:
     if not isinstance(meta.get("record"), dict):
         raise ValueError("it lacks a training record")
+    if not isinstance(meta.get("versions"), dict):
+        raise ValueError("it lacks the versions of what wrote it")
     return tensor_spec(_config(meta))
 
 

@@ -1,4 +1,4 @@
-"""The tests against the wheel on one Python, with the oldest or the newest dependencies pyproject.toml allows.
+"""The tests against the wheel on one Python, with the oldest or the newest dependencies it allows.
 
     python -m benchmarks.compatibility --python python3.13 --versions newest --where /tmp/alx-3.13
 

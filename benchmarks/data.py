@@ -1,9 +1,14 @@
-"""Measured data as pools: inputs scaled to the unit cube, outputs as they are."""
+"""Measured data as pools: inputs scaled to the unit cube, outputs as they are.
+
+``python -m benchmarks.data`` fetches what may not be redistributed into the cache; nothing else here goes to
+the network.
+"""
 
 import csv
 import io
 import logging
 import tarfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +16,13 @@ import numpy as np
 import pooch
 import requests
 
-__all__ = ["Unavailable", "airline", "lgbb", "parse_lgbb", "table"]
+from alx import cache
+from alx.files import TEXT_LIMIT, read_text
+
+__all__ = ["Unavailable", "airline", "fetch", "lgbb", "parse_lgbb", "table"]
 
 LGBB_FILE = "lgbb_original.txt"
+LARGEST = 1e100  # squares of larger numbers overflow
 LGBB_URL = "https://bobby.gramacy.com/surrogates/lgbb.tar.gz"
 
 
@@ -33,32 +42,52 @@ def airline() -> tuple[np.ndarray, np.ndarray]:
 def lgbb(data_dir: Path | None) -> tuple[np.ndarray, np.ndarray]:
     """Lift of the Langley glide-back booster at zero side slip against speed and angle of attack.
 
-    The file may not be redistributed: it is read from ``data_dir``, else fetched from its authors.
+    The file may not be redistributed: it is read from ``data_dir``, else from where ``fetch`` put it.
     """
-    if data_dir is not None:
-        path = data_dir / LGBB_FILE
-        if not path.is_file():
+    if data_dir is None:
+        archive = _archive()
+        if not archive.is_file():
             raise Unavailable(
-                f"lgbb: --data-dir {data_dir} holds no {LGBB_FILE}; unpack it there from {LGBB_URL}."
+                f"lgbb: its data are not here; fetch them with python -m benchmarks.data, or put {LGBB_FILE} of "
+                f"{LGBB_URL} into a directory and name it with --data-dir."
             )
-        return parse_lgbb(path.read_text("utf-8", errors="replace"))
-    return parse_lgbb(_fetch_lgbb())
+        return parse_lgbb(_unpack(archive))
+    path = data_dir / LGBB_FILE
+    if not path.is_file():
+        raise Unavailable(
+            f"lgbb: --data-dir {data_dir} holds no {LGBB_FILE}; unpack it there from {LGBB_URL}."
+        )
+    return parse_lgbb(path.read_text("utf-8", errors="replace"))
 
 
-def _fetch_lgbb() -> str:
+def _archive() -> Path:
+    return cache.directory() / "lgbb.tar.gz"
+
+
+def fetch() -> Path:
+    """Fetch the data of LGBB from its authors; where it is."""
     pooch.get_logger().setLevel(logging.WARNING)
+    download: Any = pooch.HTTPDownloader(timeout=20)
+    archive = _archive()
     try:
-        download: Any = pooch.HTTPDownloader(timeout=20)
-        archive = pooch.retrieve(LGBB_URL, known_hash=None, path=pooch.os_cache("alx"), downloader=download)
+        pooch.retrieve(LGBB_URL, None, fname=archive.name, path=archive.parent, downloader=download)
+    except (OSError, requests.RequestException) as error:
+        raise Unavailable(
+            f"lgbb: its data could not be fetched from {LGBB_URL} ({type(error).__name__})."
+        ) from None
+    return archive
+
+
+def _unpack(archive: Path) -> str:
+    try:
         with tarfile.open(archive) as tar:
-            member = next(m for m in tar.getmembers() if Path(m.name).name == LGBB_FILE)
+            member = next(m for m in tar if Path(m.name).name == LGBB_FILE and m.isfile())
             content = tar.extractfile(member)
             assert content is not None
-            return content.read().decode("utf-8", errors="replace")
-    except (OSError, requests.RequestException, tarfile.TarError, StopIteration) as error:
+            return content.read(TEXT_LIMIT).decode("utf-8", errors="replace")
+    except (OSError, EOFError, zlib.error, tarfile.TarError, StopIteration):
         raise Unavailable(
-            f"lgbb: its data could not be fetched from {LGBB_URL} ({type(error).__name__}); "
-            f"put {LGBB_FILE} of that archive into a directory and name it with --data-dir."
+            f"lgbb: {archive} is damaged; remove it and fetch it with python -m benchmarks.data."
         ) from None
 
 
@@ -74,7 +103,9 @@ def parse_lgbb(text: str) -> tuple[np.ndarray, np.ndarray]:
     try:
         values = np.array([[float(row[header.index(name)]) for name in wanted] for row in rows])
     except (ValueError, IndexError):
-        raise Unavailable(f"lgbb: {LGBB_FILE} must hold numbers only below its header.") from None
+        values = np.full((1, 4), np.nan)
+    if not np.isfinite(values).all():
+        raise Unavailable(f"lgbb: {LGBB_FILE} must hold numbers only below its header.")
     mach, alpha, beta, lift = values.reshape(-1, 4).T
     level = beta == 0
     if not level.any():
@@ -86,16 +117,18 @@ def table(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
     """A user's CSV with a header: the column ``target`` is the output, all others are inputs."""
     name = f"--csv {path}"
     try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Unavailable(f"{name} cannot be read as a text file ({type(error).__name__}).") from None
-    header, *rows = [row for row in csv.reader(io.StringIO(text)) if row] or [[]]
+        text = read_text(path)
+        header, *rows = [row for row in csv.reader(io.StringIO(text)) if row] or [[]]
+    except (OSError, ValueError, csv.Error) as error:
+        raise Unavailable(f"{name} cannot be read as a text file ({error}).") from None
     header = [column.strip() for column in header]
     if not rows:
         raise Unavailable(f"{name} is empty: it must have a header and rows of numbers.")
     if target not in header or len(header) < 2:
         given = "is missing" if target is None else f"is {target}"
         raise Unavailable(f"--target {given}, but must be one of the columns of {path}: {', '.join(header)}.")
+    if len({*header}) < len(header):
+        raise Unavailable(f"{name} has two columns of the same name: {', '.join(header)}.")
     values = _numbers(name, header, rows)
     output = header.index(target)
     inputs = np.delete(values, output, 1)
@@ -106,6 +139,11 @@ def table(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
     ]
     if constant or np.ptp(values[:, output]) == 0:
         raise Unavailable(f"{name}: the column {(constant or [target])[0]} never changes; leave it out.")
+    size = np.abs(values).max(0)
+    extreme = (size > LARGEST) | (np.ptp(values, 0) < 1 / LARGEST)
+    if extreme.any():
+        column = header[int(extreme.argmax())]
+        raise Unavailable(f"{name}: the numbers of the column {column} are too large or too close together.")
     return _unit(inputs), values[:, output]
 
 
@@ -129,3 +167,10 @@ def _numbers(name: str, header: list[str], rows: list[list[str]]) -> np.ndarray:
 
 def _unit(x: np.ndarray) -> np.ndarray:
     return (x - x.min(0)) / np.ptp(x, 0)
+
+
+if __name__ == "__main__":
+    try:
+        print(fetch())
+    except Unavailable as error:
+        raise SystemExit(f"benchmarks.data: {error}") from None

@@ -51,6 +51,24 @@ def test_propose_goes_past_the_budget_of_the_policy(run, tmp_path):
     assert points(run("propose", "policy.safetensors", "data.csv")).shape == (1, 2)
 
 
+def test_no_row_is_taken_for_a_header_by_mistake(run, tmp_path, capsys):
+    bounds, rows = ["--bounds", "0", "9", "0", "9"], "1,2,30\n4,5,60\n"
+    (tmp_path / "plain.csv").write_text(rows)
+    (tmp_path / "marked.csv").write_text(rows, "utf-8-sig")  # as spreadsheets write it
+    plain = run("propose", "policy.safetensors", "plain.csv", *bounds)
+    assert run("propose", "policy.safetensors", "marked.csv", *bounds) == plain
+    (tmp_path / "slip.csv").write_text("1o,2,30\n4,5,60\n")
+    with pytest.raises(SystemExit):
+        run("propose", "policy.safetensors", "slip.csv", *bounds)
+    assert "got '1o,2,30' in row 1" in capsys.readouterr().err
+
+
+def test_an_endless_file_is_refused(run, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        run("propose", "policy.safetensors", "/dev/zero")
+    assert "more than the 64 MB" in capsys.readouterr().err
+
+
 def test_export_writes_either_kind(run, tmp_path):
     assert "wrote p.jaxexport" in run(
         "export", "policy.safetensors", "--out", "p.jaxexport", "--capacity", "3"
@@ -72,12 +90,13 @@ def test_list_names_every_shipped_policy(run):
         (("propose", "absent", "data.csv"), "neither a policy file nor a shipped policy 'absent'"),
         (("propose", "policy.safetensors", "absent.csv"), "No such file"),
         (("propose", "policy.safetensors", "data.csv"), "needs 3 numbers in each row, got '1,x,3' in row 2"),
-        (("propose", "policy.safetensors", "policy.safetensors"), "not a CSV file"),
+        (("propose", "policy.safetensors", "policy.safetensors"), "not a text file"),
         (
             ("propose", "policy.safetensors", "good.csv", "--bounds", "0", "1"),
             "each of 2 inputs, got 2 numbers",
         ),
         (("propose", "policy.safetensors", "good.csv", "--bounds", "1", "0", "0", "1"), "low < high"),
+        (("propose", "policy.safetensors", "good.csv", "-n", "99999"), "budget must be at most 4096"),
         (("propose", "policy.safetensors", "good.csv", "-n", "0"), "whole number of at least 1"),
         (("propose", "policy.safetensors", "good.csv", "--y-std", "-1"), "y_std must be positive"),
         (("propose", "good.csv", "good.csv"), "not a policy file"),

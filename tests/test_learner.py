@@ -148,6 +148,7 @@ BAD = {
     "too many asks": (lambda one: one.ask(6), "budget is spent"),
     "n is zero": (lambda one: one.ask(0), "whole number of at least 1"),
     "n is a fraction": (lambda one: one.ask(1.5), "whole number of at least 1"),
+    "extend without end": (lambda one: one.extend(10**9), "budget must be at most 4096"),
     "extend by nothing": (lambda one: one.extend(0), "whole number of at least 1"),
     "rows without a pool": (lambda one: one.ask_row(), "needs a learner with a pool"),
 }
@@ -185,6 +186,7 @@ def test_what_is_refused_changes_nothing(case):
         ({"y_std": np.nan}, "y_std must be finite"),
         ({"y_mean": [1, 2]}, "one number"),
         ({"budget": 0}, "budget must be"),
+        ({"budget": 10**12}, "budget must be at most 4096 points"),
         ({"pool": [[0, 99]]}, "inside the bounds"),
         ({"pool": np.zeros((3, 1))}, "2 coordinates"),
         ({"pool": np.zeros((0, 2))}, "pool"),

@@ -113,6 +113,8 @@ def rewrite(path: Path, change) -> None:
         (lambda meta, _: meta.update(format=99), "format is 99"),
         (lambda meta, _: meta.update(kind="recipe"), "'recipe'"),
         (lambda meta, _: meta.pop("record"), "training record"),
+        (lambda meta, _: meta.pop("versions"), "lacks the versions"),
+        (lambda meta, _: meta["config"].update(T=10**6), "at most 4096"),
         (lambda _, tensors: tensors.update(extra=np.zeros(1)), "arrays are not those"),
         (lambda _, tensors: tensors.update(steps=np.zeros((1, 1))), "of type F32 and shape"),
         (lambda _, tensors: tensors["outer.bias"].__setitem__(0, np.nan), "not finite"),

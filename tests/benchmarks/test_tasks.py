@@ -1,3 +1,6 @@
+import contextlib
+import tarfile
+
 import numpy as np
 import pytest
 
@@ -82,6 +85,7 @@ def test_lgbb_keeps_level_flight_and_scales_speed_and_angle(tmp_path):
         ("", "must have the columns"),
         ("a b\n1 2\n", "must have the columns"),
         (LGBB + "1 2 x\n", "numbers only"),
+        (LGBB + "1 2 0 nan 0 0 0 0 0\n", "numbers only"),
     ],
 )
 def test_lgbb_says_what_is_wrong_with_its_file(text, says):
@@ -114,6 +118,10 @@ def test_csv_is_scaled_and_standardised(tmp_path):
         ("x,y\n1,2\n3,nan\n", "y", "data row 2, column y holds 'nan'"),
         ("x,y\n1,2\n3\n", "y", "data row 2 has 1 cells"),
         ("x,y\n1,2\n1,4\n", "y", "column x never changes"),
+        ("x,y\n1,2\n3,1e300\n", "y", "numbers of the column y are too large"),
+        ("x,y\n1e-200,2\n2e-200,3\n", "y", "column x are too large or too close together"),
+        ("x,y,y\n1,2,3\n3,4,5\n", "y", "two columns of the same name"),
+        ("x,y\n1," + "2" * 200_000, "y", "cannot be read as a text file"),
     ],
 )
 def test_csv_says_what_is_wrong(tmp_path, text, target, says):
@@ -128,3 +136,20 @@ def test_fingerprint_follows_the_data():
     a, b = tasks.TASKS["branin"](None), tasks.TASKS["townsend"](None)
     assert a.fingerprint != b.fingerprint
     assert a.fingerprint == tasks.TASKS["branin"].__wrapped__(None).fingerprint
+
+
+def test_lgbb_is_read_from_the_cache_and_never_fetched_unasked(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(data.pooch, "retrieve", lambda *_, **__: pytest.fail("it went to the network"))
+    with pytest.raises(data.Unavailable, match=r"fetch them with python -m benchmarks\.data"):
+        data.lgbb(None)
+    (tmp_path / "alx").mkdir()
+    (tmp_path / "lgbb_original.txt").write_text(LGBB)
+    with tarfile.open(tmp_path / "alx/lgbb.tar.gz", "w:gz") as tar:
+        tar.add(tmp_path / "lgbb_original.txt", "lgbb/lgbb_original.txt")
+    np.testing.assert_array_equal(data.lgbb(None)[1], data.parse_lgbb(LGBB)[1])
+    whole = (tmp_path / "alx/lgbb.tar.gz").read_bytes()
+    for length in range(len(whole)):
+        (tmp_path / "alx/lgbb.tar.gz").write_bytes(whole[:length])
+        with contextlib.suppress(data.Unavailable):
+            assert len(data.lgbb(None)[1]) == len(data.parse_lgbb(LGBB)[1])
