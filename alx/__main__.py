@@ -87,7 +87,7 @@ def _read_csv(path: Path, width: int) -> np.ndarray:
     except csv.Error:
         raise ValueError(f"{path} is not a CSV file") from None
     # A header has no number at all: a row with a typing error must not pass for one and be left out.
-    if lines and not any(map(_is_number, lines[0])):
+    if lines and len(lines[0]) == width and not any(map(_is_number, lines[0])):
         lines = lines[1:]
     for number, row in enumerate(lines, 1):
         if len(row) != width or not all(map(_is_number, row)):

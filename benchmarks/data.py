@@ -48,8 +48,8 @@ def lgbb(data_dir: Path | None) -> tuple[np.ndarray, np.ndarray]:
         archive = _archive()
         if not archive.is_file():
             raise Unavailable(
-                f"lgbb: its data are not here; fetch them with python -m benchmarks.data, or put {LGBB_FILE} of "
-                f"{LGBB_URL} into a directory and name it with --data-dir."
+                "lgbb: its data are not here; fetch them with python -m benchmarks.data, or put "
+                f"{LGBB_FILE} of {LGBB_URL} into a directory and name it with --data-dir."
             )
         return parse_lgbb(_unpack(archive))
     path = data_dir / LGBB_FILE
