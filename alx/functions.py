@@ -44,7 +44,13 @@ def draw(key: Array, prior: Prior, theta: Theta) -> Function:
 def window_mean(weights: Array, frequencies: Array, phases: Array) -> Array:
     """Mean of sum_l w_l cos(a_l . x + b_l) over the unit cube."""
     half = frequencies / 2
-    return (weights * jnp.cos(phases + half.sum(1)) * jnp.sinc(half / jnp.pi).prod(1)).sum(0)
+    return (weights * jnp.cos(phases + half.sum(1)) * _sinc(half).prod(1)).sum(0)
+
+
+def _sinc(z: Array) -> Array:
+    """sin(z) / z; jnp.sinc of jax 0.12 cannot be used under shard_map."""
+    divisor = jnp.where(z == 0, 1, z)
+    return jnp.where(z == 0, 1, jnp.sin(divisor) / divisor)
 
 
 def features(prior: Prior, theta: Theta, function: Function, x: Array) -> Array:

@@ -86,7 +86,7 @@ def from_alx(experiment: Experiment, n_init: int) -> Simulation:
     every = experiment.noise.shape[1] // experiment.grid.shape[2]
 
     def batch_first(a) -> Tensor:
-        return torch.from_numpy(np.moveaxis(np.asarray(a), -1, 0).copy())
+        return torch.from_numpy(np.moveaxis(np.asarray(a, np.float32), -1, 0).copy())
 
     return Simulation(
         batch_first(theta.variance[::every]),

@@ -40,7 +40,7 @@ def test_the_nonstationary_prior_is_log_uniform_and_mixes():
     assert uniform(np.log(theta.lengthscale[0]), np.log(0.08), np.log(3)) > 1e-3
     assert uniform(0.5 * np.log(theta.noise), np.log(0.02), np.log(0.05)) > 1e-3
     assert uniform(theta.radius, 0.12, 0.5) > 1e-3
-    assert uniform(theta.centre, 0, 1) > 1e-3
+    assert uniform(theta.centre, 0, 1) > 1e-4
     assert uniform(np.log(theta.shape_a), np.log(0.5), np.log(2)) > 1e-3
     shares = [(theta.kernel == index).mean() for index in range(3)]
     np.testing.assert_allclose(shares, 1 / 3, atol=0.04)
@@ -50,22 +50,31 @@ def test_the_nonstationary_prior_is_log_uniform_and_mixes():
     assert np.abs(np.corrcoef(drawn) - np.eye(len(drawn))).max() < 0.08
 
 
+def test_a_share_of_functions_oscillates_four_times_over_the_domain_at_most():
+    theta = sample(jax.random.key(2), PRIORS["broad"], 2, (N,))
+    oscillating = np.asarray(theta.frequency[0] > 0)
+    np.testing.assert_allclose(oscillating.mean(), 0.3, atol=0.04)
+    for own in theta.frequency:
+        assert uniform(own[oscillating], 0, 4 * np.pi) > 1e-3
+        assert not own[~oscillating].any()
+
+
 @pytest.mark.parametrize("dim", [1, 2, 3, 5])
 def test_covariances_of_a_batch_are_the_dense_ones_of_each(dim):
-    prior, n = PRIORS["nonstationary"], 12
+    prior, n = PRIORS["broad"], 12
     theta = simulated.thetas(prior, dim, (n,))
     x, z = np.float32(np.random.default_rng(dim).random((2, dim, 3, n)))
     k, own = covariance(prior, theta, x, z), variance(prior, theta, x)
     for i in range(n):
         each = dense.pick(theta, i)
         points, others = np.asarray(x, float)[..., i].T, np.asarray(z, float)[..., i].T
-        np.testing.assert_allclose(k[..., i], dense.covariance(prior, each, points, others), atol=1e-4)
+        np.testing.assert_allclose(k[..., i], dense.covariance(prior, each, points, others), atol=4e-4)
         gram = dense.covariance(prior, each, points, points)
-        np.testing.assert_allclose(own[..., i], np.diag(gram), atol=1e-4)
+        np.testing.assert_allclose(own[..., i], np.diag(gram), atol=4e-4)
     mapped = jax.jit(jax.vmap(lambda *a: priors.covariance(prior, *a), -1, -1))(theta, x, z)
-    np.testing.assert_allclose(mapped, k, atol=2e-6)
+    np.testing.assert_allclose(mapped, k, atol=5e-6)
     alone = jax.tree.map(lambda a: a[..., 0], theta)
-    np.testing.assert_allclose(covariance(prior, alone, x[..., 0], z[..., 0]), k[..., 0], atol=2e-6)
+    np.testing.assert_allclose(covariance(prior, alone, x[..., 0], z[..., 0]), k[..., 0], atol=5e-6)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -104,6 +113,7 @@ def test_gradients_are_finite_where_points_coincide_and_on_the_border():
         {"noise_sd": (float("nan"), 0.1)},
         {"modulated": 1.5},
         {"warped": -0.1},
+        {"oscillating": 2.0},
     ],
 )
 def test_a_prior_that_makes_no_sense_names_the_field(wrong):

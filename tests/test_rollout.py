@@ -168,4 +168,4 @@ def test_with_one_query_myopic_is_nonmyopic(n_init):
         loss = jax.jit(
             lambda t, f=OBJECTIVES[name]: f(jax.random.key(1), PRIOR, experiment, Trajectory(*t, 1))
         )
-        np.testing.assert_allclose(loss(one), loss(whole), atol=1e-4)
+        np.testing.assert_allclose(loss(one), loss(whole), atol=2e-4)

@@ -28,7 +28,7 @@ def log_variance(problem, queries):
 def test_the_clairvoyant_design_is_as_good_as_brute_force(problem):
     starts = [
         jnp.broadcast_to(jnp.array([[a, b]])[..., None], (1, 2, 4))
-        for a, b in ((0.2, 0.7), (0.1, 0.4), (0.6, 0.9))
+        for a, b in ((0.2, 0.7), (0.1, 0.4), (0.6, 0.9), (0.8, 0.95))
     ]
     found = log_variance(problem, ceiling.clairvoyant_queries(problem, starts, steps=300))
     grid = jnp.linspace(0, 1, 41)
