@@ -5,6 +5,35 @@ optimisation, as nearly all the time of a test is compilation.
 """
 
 import jax
+import pytest
+import small_run
+
+from alx import run
 
 jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_disable_most_optimizations", True)
+
+
+@pytest.fixture(scope="session")
+def cache_directory(tmp_path_factory):
+    return tmp_path_factory.mktemp("jax")
+
+
+@pytest.fixture
+def small_runs(cache_directory, monkeypatch):
+    """Runs of a few epochs on one device."""
+    monkeypatch.setattr(run, "EPOCH", 4)
+    small_run.one_device(monkeypatch)
+    with small_run.compiled_once(cache_directory):
+        yield
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory, cache_directory):
+    """An undisturbed run."""
+    out = tmp_path_factory.mktemp("runs") / "whole"
+    with pytest.MonkeyPatch.context() as patch, small_run.compiled_once(cache_directory):
+        patch.setattr(run, "EPOCH", 4)
+        small_run.one_device(patch)
+        small_run.train(out)
+    return out

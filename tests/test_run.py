@@ -7,79 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jax
 import numpy as np
 import pytest
-from jax.experimental.compilation_cache import compilation_cache
-from jax.sharding import Mesh
+from small_run import CONFIG, REQUEST, contents, design, one_device, stop_at, train
 
 from alx import run, store, training
 from alx.metrics import FIELDS
-from alx.policy import PolicyConfig
-from alx.prior import Prior
-from alx.recipes import Request
-from alx.rollout import Batch
-from alx.training import TrainConfig
 
-CONFIG = TrainConfig(PolicyConfig(1, 2, network="static"), prior=Prior(), batch=Batch(4), steps=10, lr=0.1)
-REQUEST = Request(dim=1, T=2)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled_once(tmp_path_factory):
-    """Each run makes its functions anew; the cache on disk spares their compilation."""
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("jax")))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-    compilation_cache.reset_cache()
-    yield
-    jax.config.update("jax_compilation_cache_dir", None)
-    compilation_cache.reset_cache()
-
-
-@pytest.fixture(autouse=True)
-def _short_epochs(monkeypatch):
-    monkeypatch.setattr(run, "EPOCH", 4)
-    one_device(monkeypatch)
-
-
-def one_device(monkeypatch, count: int = 1):
-    mesh = Mesh(np.array(jax.devices()[:count]), (training.AXIS,))
-    monkeypatch.setattr(run, "make_mesh", lambda: mesh)
-
-
-def train(out, show=lambda epoch: None):
-    if not out.exists():
-        run.create(out, REQUEST, CONFIG)
-    return run.train(CONFIG, out, show)
-
-
-def design(out):
-    return np.asarray(store.load(out / "policy.safetensors").params["design"])
-
-
-def contents(out):
-    """All files and when they were written, but for the lock, which every process takes."""
-    files = [p for p in out.rglob("*") if p.is_file() and p.name != "lock"]
-    return {p.relative_to(out): (p.stat().st_mtime_ns, p.read_bytes()) for p in files}
-
-
-def stop_at(step):
-    def show(epoch):
-        if epoch["step"] == step:
-            raise KeyboardInterrupt
-
-    return show
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory, _compiled_once):
-    """An undisturbed run."""
-    out = tmp_path_factory.mktemp("runs") / "whole"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "EPOCH", 4)
-        one_device(patch)
-        train(out)
-    return out
+pytestmark = pytest.mark.usefixtures("small_runs")
 
 
 def test_a_run_leaves_metrics_checkpoints_a_curve_and_a_policy(finished):

@@ -57,7 +57,14 @@ def _learner_content(learner: alx.Learner) -> tuple:
 
 
 def _make_rows(path: Path) -> None:
-    row = {"task": "sin", "method": "random", "seed": 0, "fingerprint": "f", "rmse": [1.0, 0.5], "y": [1.0, 2.0]}
+    row = {
+        "task": "sin",
+        "method": "random",
+        "seed": 0,
+        "fingerprint": "f",
+        "rmse": [1.0, 0.5],
+        "y": [1.0, 2.0],
+    }
     rows.append(path, [row | {"query_seconds": [0.1], "compile_seconds": 0.0, "x": [[0.2], [0.4]]}])
 
 
