@@ -5,7 +5,8 @@ As everywhere in alx, arrays lead with what one experiment has and trail with ex
 A kernel is k(x, x') = s(x) k0(w(x), w(x')) s(x') with a stationary ARD kernel k0. In the paper s = 1 and
 w(x) = x. The `nonstationary` prior makes functions that are not the same everywhere: s is a bump, so that
 the amplitude varies over the domain, and w the cdf of a Kumaraswamy distribution per input, so that the
-lengthscale does.
+lengthscale does. The `broad` prior, on which the shipped policies are trained, covers the others and adds
+oscillations, as in seasons and resonances: its k0 may carry a factor cos(f . (x - x')).
 """
 
 import dataclasses
@@ -35,6 +36,7 @@ class Prior:
         noise_sd: range of the noise standard deviation, log-uniform; None: s2 = 1.01 - v as in the paper.
         modulated: share of functions with an amplitude that varies over the domain.
         warped: share of functions with warped inputs.
+        oscillating: share of functions that oscillate.
     """
 
     kernels: tuple[Kernel, ...] = ("rbf",)
@@ -44,6 +46,7 @@ class Prior:
     noise_sd: Range | None = None
     modulated: float = 0.0
     warped: float = 0.0
+    oscillating: float = 0.0
 
     def __post_init__(self):
         if not self.kernels or any(kernel not in KERNELS for kernel in self.kernels):
@@ -56,7 +59,7 @@ class Prior:
             raise ValueError(
                 f"variance must stay at or below 1 while the noise is 1.01 - variance, got {self.variance}"
             )
-        for name in ("modulated", "warped"):
+        for name in ("modulated", "warped", "oscillating"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be a share between 0 and 1, got {getattr(self, name)}")
 
@@ -68,7 +71,18 @@ PRIORS: dict[str, Prior] = {
     "paper": Prior(),
     "wide": _WIDE,
     "nonstationary": dataclasses.replace(_WIDE, noise_sd=(0.02, 0.05), modulated=0.75, warped=0.5),
+    "broad": Prior(
+        kernels=KERNELS,
+        variance=(0.5, 2.0),
+        lengthscale=(0.05, 2.0),
+        log_lengthscale=True,
+        noise_sd=(0.03, 0.7),
+        modulated=0.5,
+        warped=0.4,
+        oscillating=0.3,
+    ),
 }
+CYCLES = 4.0  # over the domain, at most, in all inputs together: what a budget of some tens can resolve
 
 
 class Theta(NamedTuple):
@@ -84,11 +98,12 @@ class Theta(NamedTuple):
     warped: Array
     shape_a: Array
     shape_b: Array
+    frequency: Array  # in radians, 0 where nothing oscillates
 
 
 def sample(key: Array, prior: Prior, dim: int, batch: tuple[int, ...] = ()) -> Theta:
     """Draw theta for a batch of experiments."""
-    keys = iter(jax.random.split(key, 10))
+    keys = iter(jax.random.split(key, 12))
 
     def uniform(bounds: Range, shape=batch, log: bool = False) -> Array:
         return (dist.LogUniform if log else dist.Uniform)(*bounds).sample(next(keys), shape)
@@ -107,6 +122,11 @@ def sample(key: Array, prior: Prior, dim: int, batch: tuple[int, ...] = ()) -> T
         warped=jax.random.uniform(next(keys), batch) < prior.warped,
         shape_a=uniform((0.5, 2), each, log=True),
         shape_b=uniform((0.5, 2), each, log=True),
+        frequency=jnp.where(
+            jax.random.uniform(next(keys), batch) < prior.oscillating,
+            uniform((0, 2 * jnp.pi * CYCLES / dim), each),
+            0.0,
+        ),
     )
 
 
@@ -141,12 +161,15 @@ def _correlation(kernel: Kernel, square: Array) -> Array:
 def covariance(prior: Prior, theta: Theta, x: Array, z: Array) -> Array:
     """k(x, z): ``x [D, n, ...]``, ``z [D, m, ...]`` -> ``[n, m, ...]``."""
     # As divisions, which XLA never computes again for each pair of points.
-    u = warp(prior, theta, x) / theta.lengthscale[:, None]
-    w = warp(prior, theta, z) / theta.lengthscale[:, None]
+    warped_x, warped_z = warp(prior, theta, x), warp(prior, theta, z)
+    u, w = warped_x / theta.lengthscale[:, None], warped_z / theta.lengthscale[:, None]
     square = functools.reduce(jnp.add, (jnp.square(a[:, None] - b[None]) for a, b in zip(u, w, strict=True)))
     k = _correlation(prior.kernels[0], square)
     for index, kernel in enumerate(prior.kernels[1:], 1):
         k = jnp.where(theta.kernel == index, _correlation(kernel, square), k)
+    if prior.oscillating:
+        phase_x, phase_z = (jnp.einsum("d...,dn...->n...", theta.frequency, a) for a in (warped_x, warped_z))
+        k = k * jnp.cos(phase_x[:, None] - phase_z[None])
     if prior.modulated:
         k = k * amplitude(prior, theta, x)[:, None] * amplitude(prior, theta, z)[None]
     return theta.variance * k
@@ -161,7 +184,8 @@ def spectrum(key: Array, prior: Prior, theta: Theta, features: int) -> Array:
     """Draw ``features`` frequencies ``[features, D, ...]`` from the spectral density of k0.
 
     RBF: N(0, diag(1/l^2)). Matern nu: multivariate t with 2 nu degrees of freedom, a normal vector
-    divided by sqrt(u / 2 nu), u ~ chi2(2 nu), with one u for all inputs of a feature.
+    divided by sqrt(u / 2 nu), u ~ chi2(2 nu), with one u for all inputs of a feature. An oscillation
+    shifts it.
     """
     key_normal, key_chi2 = jax.random.split(key)
     batch = theta.variance.shape
@@ -174,4 +198,4 @@ def spectrum(key: Array, prior: Prior, theta: Theta, features: int) -> Array:
                 dof = 3 if kernel == "matern32" else 5
                 t = a * jnp.sqrt(dof / sum(squares[i] for i in range(dof)))[:, None]
                 a = jnp.where(theta.kernel == index, t, a)
-    return a
+    return a + theta.frequency if prior.oscillating else a

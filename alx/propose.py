@@ -11,7 +11,7 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 
 from alx.history import History
-from alx.policy import Policy, PolicyConfig, apply
+from alx.policy import Params, Policy, PolicyConfig, apply
 
 __all__ = [
     "impute_mean",
@@ -72,7 +72,43 @@ def _propose(policy: Policy, history: History) -> Array:
     # Whatever is written in the padding, even NaN, must not reach the sums.
     x = jnp.where(history.mask[:, None], history.x, 0)
     y = jnp.where(history.mask, jnp.clip(history.y, -LARGEST_Y, LARGEST_Y), 0)
-    return apply(policy.params, policy.config, x.T, y, history.mask)
+    return _apply(policy.config, policy.params, x.T, y, history.mask)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _apply(config: PolicyConfig, params: Params, x: Array, y: Array, mask: Array) -> Array:
+    """The network on one experiment; `vmap` over it puts experiments last, where the network wants them."""
+
+    @jax.custom_batching.custom_vmap
+    def one(params, x, y, mask):
+        return apply(params, config, x, y, mask)
+
+    @one.def_vmap
+    def many(size, batched, params, *points):
+        if any(jax.tree.leaves(batched[0])):
+            each = jax.tree.map(lambda b: 0 if b else None, tuple(batched))
+            return jax.vmap(lambda *a: apply(a[0], config, *a[1:]), each)(params, *points), True
+        points = [
+            jnp.moveaxis(a if b else jnp.broadcast_to(a, (size, *a.shape)), 0, -1)
+            for a, b in zip(points, batched[1:], strict=True)
+        ]
+        return jnp.moveaxis(apply(params, config, *points), -1, 0), True
+
+    return one(params, x, y, mask)
+
+
+def _apply_forward(config, *operands):
+    return _apply(config, *operands), operands
+
+
+def _apply_backward(config, operands, cotangent):
+    # What custom_vmap lacks: it has no reverse mode of its own.
+    params, x, y, mask = operands
+    backward = jax.vjp(lambda params, x, y: apply(params, config, x, y, mask), params, x, y)[1]
+    return *backward(cotangent), None
+
+
+_apply.defvjp(_apply_forward, _apply_backward)
 
 
 def propose_from_pool(policy: Policy, history: History, pool: ArrayLike, available: ArrayLike) -> Array:

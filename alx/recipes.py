@@ -19,11 +19,11 @@ class Request:
         T: number of queries.
         n_init: number of labelled points before the first query (1).
         objective: what is minimised: entropy, regularized-entropy, entropy-v2, regularized-entropy-v2,
-            integrated-variance, predictive or dad.
+            integrated-variance, predictive, refitted-error (the default) or dad.
         myopic: train single queries after random histories.
         paper: the paper's recipe: its network, prior, batch and number of steps.
         network: anchors (the default), paper, or static for a fixed design.
-        prior: paper, wide or nonstationary.
+        prior: paper, wide, nonstationary or broad (the default).
         kernel: rbf, matern32 or matern52 instead of the prior's kernels.
         variance: range of the signal variance.
         lengthscale: range of the lengthscales.
@@ -83,7 +83,7 @@ def config(request: Request) -> TrainConfig:
 
 def prior(request: Request, network: Network) -> Prior:
     """The named prior with the ranges that were given."""
-    name = request.prior or ("paper" if network == "paper" else "nonstationary")
+    name = request.prior or ("paper" if network == "paper" else "broad")
     if name not in PRIORS:
         raise ValueError(f"prior must be one of {', '.join(PRIORS)}, got {name!r}")
     given = {
@@ -98,8 +98,8 @@ def prior(request: Request, network: Network) -> Prior:
 
 def _default(request: Request) -> dict:
     """A fresh kernel and function per experiment: more for the same work, see docs/performance.md."""
-    steps = {1: 5000, 2: 6000}.get(request.dim or 0, 4000)
-    return {"objective": "integrated-variance", "batch": Batch(256), "steps": steps, "lr": 3e-3}
+    steps = {1: 4000, 2: 5000}.get(request.dim or 0, 3000)
+    return {"objective": "refitted-error", "batch": Batch(256), "steps": steps, "lr": 2e-3}
 
 
 def _paper(request: Request) -> dict:

@@ -4,6 +4,7 @@ Experiments are the trailing axis of every array. A batch has the paper's three 
 per kernel x noise draws per function; experiments of one kernel are neighbours on the axis.
 """
 
+import math
 from typing import NamedTuple
 
 import jax
@@ -21,6 +22,7 @@ N_GRID = 100
 # Steps that share one capacity: a scan of few steps over just enough tokens, then a larger one. Shorter
 # segments waste less work on padding, but each is compiled: with six of them a sixth is padding.
 SHORTEST, SEGMENTS = 5, 6
+LARGEST_GRADIENT = 100.0  # of one experiment's loss with respect to one query; 10 is common
 
 
 class Batch(NamedTuple):
@@ -110,7 +112,7 @@ def nonmyopic(params: Params, config: PolicyConfig, prior_: Prior, experiment: E
     def query(points, count):
         capacity = jax.tree.leaves(points)[0].shape[1]
         mask = (jnp.arange(capacity) < count).reshape(capacity, *(1,) * trailing)
-        x = policy.decide(params, config, points, mask)[:, None]
+        x = _bounded(policy.decide(params, config, points, mask)[:, None])
         y = observe(prior_, experiment, x, jax.lax.dynamic_slice_in_dim(experiment.noise, count, 1))
         new = policy.encode(params, config, x, y)
         update = jax.lax.dynamic_update_slice_in_dim
@@ -127,6 +129,26 @@ def nonmyopic(params: Params, config: PolicyConfig, prior_: Prior, experiment: E
         ys.append(y)
     x, y = jnp.concatenate([x_given, *xs], axis=1), jnp.concatenate([y_given, *ys])
     return Trajectory(x, y, jnp.ones((x.shape[1],) + (1,) * (y.ndim - 1), bool), config.T)
+
+
+@jax.custom_vjp
+def _bounded(x: Array) -> Array:
+    """x ``[D, 1, ...]``, with a bound on what flows back through it.
+
+    A query depends on the outputs before it, and an output on its query by the slope of f: where both are
+    steep, gradients grow from step to step without limit, and a few experiments drown all others. As when
+    training recurrent networks, what comes back is scaled down to a norm that only those exceed.
+    """
+    return x
+
+
+def _bounded_backward(_, g):
+    limit = LARGEST_GRADIENT / math.prod(g.shape[2:])  # the loss is a mean over experiments
+    norm = jnp.sqrt(jnp.square(g).sum((0, 1)))
+    return (g * jnp.minimum(1, limit / jnp.maximum(norm, 1e-30)),)
+
+
+_bounded.defvjp(lambda x: (x, None), _bounded_backward)
 
 
 def myopic(

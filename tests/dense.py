@@ -30,13 +30,13 @@ def warp(prior: Prior, theta: Theta, x):
 
 
 def covariance(prior: Prior, theta: Theta, x, z):
-    u, w = warp(prior, theta, x) / theta.lengthscale, warp(prior, theta, z) / theta.lengthscale
-    r = np.linalg.norm(u[:, None] - w[None], axis=-1)
+    apart = warp(prior, theta, x)[:, None] - warp(prior, theta, z)[None]
+    r = np.linalg.norm(apart / theta.lengthscale, axis=-1)
     k = {
         "rbf": np.exp(-(r**2) / 2),
         "matern32": (1 + 3**0.5 * r) * np.exp(-(3**0.5) * r),
         "matern52": (1 + 5**0.5 * r + 5 * r**2 / 3) * np.exp(-(5**0.5) * r),
-    }[prior.kernels[int(theta.kernel)]]
+    }[prior.kernels[int(theta.kernel)]] * np.cos(apart @ theta.frequency)
     return theta.variance * np.outer(amplitude(prior, theta, x), amplitude(prior, theta, z)) * k
 
 
@@ -122,6 +122,23 @@ class Single:
             density.append(norm.logpdf(y, mean, np.sqrt(variance + theta.noise)))
         weights = np.array(evidence) - logsumexp(evidence)
         return -logsumexp(np.array(density) + weights[:, None], axis=0).mean()
+
+    def refitted_error(self, model: Prior, thetas, held_out: int):
+        """With the draws of theta that are mixed; each takes the signal variance of highest evidence."""
+        x = self.grid[:held_out]
+        evidence, means = [], []
+        for theta in thetas:
+            fitted = copy.copy(self)
+            fitted.prior = model
+            ratio = theta.noise / theta.variance
+            fitted.theta = theta._replace(variance=1.0, noise=ratio)
+            variance = self.y @ np.linalg.solve(fitted.gram(self.x), self.y) / len(self.y)
+            fitted.theta = theta._replace(variance=variance, noise=variance * ratio)
+            evidence.append(fitted.log_density(self.x, self.y))
+            means.append(fitted.posterior(x)[0])
+        mean = np.exp(np.array(evidence) - logsumexp(evidence)) @ np.array(means)
+        best, variance = self.posterior(x)
+        return np.log(np.mean(variance + (best - mean) ** 2))
 
 
 def window_mean(weights, frequencies, phases, points: int = 40):

@@ -24,6 +24,7 @@ def thetas(prior: Prior, dim: int, batch: tuple[int, ...] = (), seed: int = 0) -
         warped=rng.random(batch) < prior.warped,
         shape_a=np.float32(rng.uniform(0.5, 2, each)),
         shape_b=np.float32(rng.uniform(0.5, 2, each)),
+        frequency=np.float32(rng.uniform(0, 8, each) * (rng.random(batch) < prior.oscillating)),
     )
 
 

@@ -16,7 +16,7 @@ DRAWS = 40_000
 evaluate = jax.jit(functions.evaluate, static_argnums=0)
 
 
-def one_theta(kernel: int, modulated: bool = False, warped: bool = False) -> Theta:
+def one_theta(kernel: int, modulated: bool = False, warped: bool = False, oscillating: bool = False) -> Theta:
     return Theta(
         variance=np.float32(0.8),
         lengthscale=np.float32([0.3, 0.6]),
@@ -28,6 +28,7 @@ def one_theta(kernel: int, modulated: bool = False, warped: bool = False) -> The
         warped=np.bool_(warped),
         shape_a=np.float32([0.6, 1.8]),
         shape_b=np.float32([1.5, 0.7]),
+        frequency=np.float32([4.0, 7.0]) * oscillating,
     )
 
 
@@ -40,19 +41,21 @@ def unshifted_draws(key, prior: Prior, theta: Theta, x):
 
 
 @pytest.mark.parametrize(
-    ("kernels", "kernel", "modulated", "warped"),
+    ("kernels", "kernel", "kind"),
     [
-        (("rbf",), 0, False, False),
-        (("matern32",), 0, False, False),
-        (("matern52",), 0, False, False),
-        (KERNELS, 0, True, False),
-        (KERNELS, 1, False, True),
-        (KERNELS, 2, True, True),
+        (("rbf",), 0, (False, False, False)),
+        (("matern32",), 0, (False, False, False)),
+        (("matern52",), 0, (False, False, False)),
+        (KERNELS, 0, (True, False, False)),
+        (KERNELS, 1, (False, True, False)),
+        (KERNELS, 0, (False, False, True)),
+        (KERNELS, 2, (True, True, True)),
     ],
 )
-def test_draws_have_the_covariance_of_their_kernel(kernels, kernel, modulated, warped):
+def test_draws_have_the_covariance_of_their_kernel(kernels, kernel, kind):
     share = 0.0 if len(kernels) == 1 else 0.5
-    prior, theta = Prior(kernels=kernels, modulated=share, warped=share), one_theta(kernel, modulated, warped)
+    prior = Prior(kernels=kernels, modulated=share, warped=share, oscillating=share)
+    theta = one_theta(kernel, *kind)
     x = np.float32([[0.1, 0.35, 0.5, 0.95], [0.8, 0.6, 0.5, 0.3]])
     f = np.asarray(unshifted_draws(jax.random.key(kernel), prior, theta, x), float)
     products = f[:, None] * f[None]

@@ -56,6 +56,28 @@ def test_one_matrix_serves_many_right_hand_sides_and_gathers_their_gradients():
     np.testing.assert_allclose(gradient, each.sum(-1, keepdims=True), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("batch", [(), (4,), (3, 2)])
+def test_solve_is_lapack_s(batch):
+    gram, y = grams(5, *batch), np.random.default_rng(1).normal(size=(5, *batch))
+    solution, log_det = jax.jit(gp.solve)(np.float32(gram), np.float32(y))
+    for index in np.ndindex(*batch):
+        own = gram[(..., *index)]
+        np.testing.assert_allclose(solution[(..., *index)], np.linalg.solve(own, y[(..., *index)]), atol=1e-5)
+        np.testing.assert_allclose(log_det[index], np.linalg.slogdet(own)[1], rtol=1e-5)
+
+
+def test_gradients_of_solve_are_finite_differences():
+    with jax.enable_x64(True):
+        gram, y = jnp.asarray(grams(4, 2)), jnp.asarray(np.random.default_rng(2).normal(size=(4, 2)))
+        weight = np.random.default_rng(3).normal(size=(4, 2))
+
+        def value(gram, y):
+            solution, log_det = gp.solve((gram + gram.swapaxes(0, 1)) / 2, y)
+            return (weight * jnp.sin(solution)).sum() + (weight[0] * jnp.cos(log_det)).sum()
+
+        check_grads(jax.jit(value), (gram, y), order=1, modes=["rev"], atol=1e-6, rtol=1e-6)
+
+
 def test_back_substitution_solves():
     upper = np.triu(np.random.default_rng(5).normal(size=(5, 5)) + 4 * np.eye(5))
     rhs = np.random.default_rng(6).normal(size=(5, 2))
