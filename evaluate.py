@@ -1,6 +1,7 @@
 """Compare policies with GP AL, Sobol and Random on the tasks of the paper, and write a report."""
 
 import dataclasses
+import itertools
 import shlex
 import sys
 import time
@@ -34,7 +35,9 @@ class Options:
     """
 
     suite: str | None = None
-    policy: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE [FILE ...]")] = ()
+    policy: Annotated[
+        tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE [FILE ...]")
+    ] = ()
     methods: str | None = None
     seeds: int = 20
     budget: int | None = None
@@ -63,7 +66,8 @@ def evaluate(options: Options, console: Console) -> None:
     origin = runner.environment(shlex.join(["python", "evaluate.py", *sys.argv[1:]]))
     suite = options.suite or ("" if options.csv else "all")
     tasks, notes = runner.load_tasks(suite, options.csv, options.target, options.data_dir)
-    plan = runner.plan(tasks, options.policy, options.methods, options.seeds, options.budget)
+    policies = tuple(itertools.chain.from_iterable(options.policy))
+    plan = runner.plan(tasks, policies, options.methods, options.seeds, options.budget)
     for note in notes + plan.notes:
         console.print(note, markup=False)
     show(plan, options, origin, console)

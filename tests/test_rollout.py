@@ -94,6 +94,16 @@ def test_the_gradient_flows_through_the_whole_history():
     assert abs(slope) > 1e-4
 
 
+def test_what_flows_back_through_a_query_is_bounded_for_each_experiment():
+    """Common gradients pass as they are; one that exploded keeps its direction."""
+    limit = rollout.LARGEST_GRADIENT / 3
+    g = np.float32([[3.0, 3000.0, 0.0], [4.0, 4000.0, 0.0]])[:, None]
+    (bounded,) = jax.vjp(rollout._bounded, jnp.zeros_like(g))[1](g)
+    np.testing.assert_allclose(bounded[..., 0], g[..., 0])
+    np.testing.assert_allclose(bounded[:, 0, 1], [0.6 * limit, 0.8 * limit], rtol=1e-6)
+    np.testing.assert_allclose(bounded[..., 2], 0)
+
+
 def test_experiments_of_a_kernel_share_it_and_its_grid():
     config, batch = PolicyConfig(2, 2), Batch(2, 3, 2)
     experiment = jax.jit(lambda a, b: rollout.simulate(a, b, PRIOR, config, batch, 5))(
