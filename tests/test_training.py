@@ -53,6 +53,20 @@ def test_a_chunk_holds_the_noise_draws_of_a_function():
         cut(Batch(1, 1, 100), 64)
 
 
+def test_the_warmup_minimises_the_integrated_variance():
+    """The losses tell: two steps of the one objective, then the other."""
+    mesh = mesh_of(1)
+    config = dataclasses.replace(STATIC, objective="entropy-v2", warmup=2)
+    state, step, losses = initial_state(config, mesh), make_step(config, mesh), []
+    for _ in range(2):
+        state, metrics = step(state)
+        losses.append(float(metrics["loss"]))
+    np.testing.assert_allclose(losses, three_steps(1)[0][:2], rtol=1e-6)
+    later = jax.tree.map(jnp.copy, state)
+    plain = make_step(dataclasses.replace(config, warmup=0), mesh)
+    assert float(step(state)[1]["loss"]) == float(plain(later)[1]["loss"]) != three_steps(1)[0][2]
+
+
 @pytest.mark.parametrize("devices", [2, 4])
 def test_the_result_does_not_depend_on_the_number_of_devices(devices):
     """Three chunks: on two and on four devices some have nothing to do."""
