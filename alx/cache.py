@@ -1,11 +1,12 @@
 """The user's cache directory, and JAX's persistent compilation cache in it."""
 
+import contextlib
 import os
 from pathlib import Path
 
 import jax
 
-__all__ = ["directory", "enable"]
+__all__ = ["directory", "enable", "keep_matplotlib"]
 
 
 def directory() -> Path:
@@ -22,3 +23,10 @@ def enable() -> None:
         return
     jax.config.update("jax_compilation_cache_dir", str(where))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    keep_matplotlib()
+
+
+def keep_matplotlib() -> None:
+    """Have matplotlib, when it is imported, keep its files here and not among the user's settings."""
+    with contextlib.suppress(RuntimeError):
+        os.environ.setdefault("MPLCONFIGDIR", str(directory() / "matplotlib"))

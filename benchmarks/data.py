@@ -121,7 +121,7 @@ def table(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
         header, *rows = [row for row in csv.reader(io.StringIO(text)) if row] or [[]]
     except (OSError, ValueError, csv.Error) as error:
         raise Unavailable(f"{name} cannot be read as a text file ({error}).") from None
-    header = [column.strip() for column in header]
+    header = [" ".join(column.split()) for column in header]
     if not rows:
         raise Unavailable(f"{name} is empty: it must have a header and rows of numbers.")
     if target not in header or len(header) < 2:

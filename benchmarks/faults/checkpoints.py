@@ -19,7 +19,7 @@ import numpy as np
 __all__ = ["damage"]
 
 ROOT = Path(__file__).parents[2]
-TOGETHER = 250  # mutations in one process
+TOGETHER = 1000  # mutations in one process
 HANG = 120  # seconds without an answer
 MEMORY = 1 << 30  # bytes that reading damaged files may add to a process
 

@@ -17,8 +17,7 @@ LIMIT = 900  # seconds; nothing here takes as long
 def kill_and_resume(victim: Victim, directory: Path, kills: int, seed: int) -> Counter:
     """Run once undisturbed, then again and again with a kill in each leg until there were ``kills``.
 
-    A kill comes within the time that an undisturbed process takes for the share of its work that lets a run
-    survive some four kills; one that comes before the first result is a kill while it starts.
+    One kill in four comes while the process starts, the others at any moment after its next result.
     """
     rng, tally = np.random.default_rng(seed), Counter()
     cache, whole, runs = directory / "cache", directory / "whole", 0
@@ -27,8 +26,13 @@ def kill_and_resume(victim: Victim, directory: Path, kills: int, seed: int) -> C
     while tally["kills"] < kills:
         out, runs, finished = directory / f"run-{runs}", runs + 1, False
         while not finished:
-            wait = rng.uniform(0.3, 1) * first + rng.uniform(0, 0.4) * work
-            finished = _leg(victim, out, cache, wait if tally["kills"] < kills else LIMIT, tally)
+            early, moment = rng.random() < 0.25, rng.random()
+            if tally["kills"] >= kills:
+                finished = _leg(victim, out, cache, LIMIT, False, tally)
+            elif early:
+                finished = _leg(victim, out, cache, moment * first, False, tally)
+            else:
+                finished = _leg(victim, out, cache, 0.2 * moment * work, True, tally)
         tally["finished runs"] += 1
         tally["wrong results"] += victim.result(out) != truth
         tally["hidden drafts left"] += len([*out.rglob(".*.tmp"), *out.rglob("*checkpoint-tmp*")])
@@ -49,10 +53,15 @@ def _undisturbed(victim: Victim, out: Path, cache: Path) -> tuple[float, float]:
     return first, time.monotonic() - begin - first
 
 
-def _leg(victim: Victim, out: Path, cache: Path, wait: float, tally: Counter) -> bool:
-    """Start or resume, kill after so many seconds; whether it had finished by then."""
+def _leg(victim: Victim, out: Path, cache: Path, wait: float, works: bool, tally: Counter) -> bool:
+    """Start or resume, kill after so many seconds, counted from its next result if it ``works`` by then.
+
+    Returns whether it had finished before.
+    """
     before = victim.progress(out)
     process = start(victim, out, cache)
+    while works and process.is_alive() and len(victim.progress(out)) == len(before):
+        time.sleep(0.01)
     process.join(wait)
     process.kill()
     process.join()
@@ -63,5 +72,5 @@ def _leg(victim: Victim, out: Path, cache: Path, wait: float, tally: Counter) ->
     if process.exitcode != -signal.SIGKILL:
         raise RuntimeError(f"it ended by itself with {process.exitcode}")
     tally["kills"] += 1
-    tally["kills in the middle of work"] += len(after) > 0
+    tally["kills in the middle of work"] += len(after) > len(before)
     return False

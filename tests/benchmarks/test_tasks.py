@@ -120,6 +120,7 @@ def test_csv_is_scaled_and_standardised(tmp_path):
         ("x,y\n1,2\n1,4\n", "y", "column x never changes"),
         ("x,y\n1,2\n3,1e300\n", "y", "numbers of the column y are too large"),
         ("x,y\n1e-200,2\n2e-200,3\n", "y", "column x are too large or too close together"),
+        ('"a\nb",y\n1,2\n3,4\n', "z", "one of the columns of .*: a b, y"),
         ("x,y,y\n1,2,3\n3,4,5\n", "y", "two columns of the same name"),
         ("x,y\n1," + "2" * 200_000, "y", "cannot be read as a text file"),
     ],

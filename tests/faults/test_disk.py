@@ -1,8 +1,10 @@
 """A disk that is full, cannot be written or vanishes: one clear error, nothing lost, and it goes on later."""
 
 import contextlib
+import os
 import resource
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -37,17 +39,50 @@ def visible(directory):
     return sorted(path.name for path in directory.iterdir())
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # from threads of orbax
-@pytest.mark.parametrize("size", [500, 900, 1500])
-def test_training_on_a_full_disk_stops_and_goes_on_when_there_is_room(tmp_path, finished, size):
-    out = tmp_path / "run"
-    run.create(out, REQUEST, CONFIG)
-    with pytest.raises(OSError, match=r"cannot be written|too large"), files_of_at_most(size):
-        train(out)
-    assert not (out / "policy.safetensors").exists()
-    train(out)
-    np.testing.assert_array_equal(design(out), design(finished))
-    assert visible(out) == visible(finished)
+FULL = """
+import resource, sys
+from pathlib import Path
+import pytest, small_run
+from alx import run
+
+patch = pytest.MonkeyPatch()
+patch.setattr(run, "EPOCH", 4)
+small_run.one_device(patch)
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+for size in (500, 900, 1500):
+    out = Path(sys.argv[1]) / str(size)
+    run.create(out, small_run.REQUEST, small_run.CONFIG)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        small_run.train(out)
+    except OSError as error:
+        print(size, error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not (out / run.POLICY).exists()
+    small_run.train(out)
+"""
+
+
+def test_training_on_a_full_disk_stops_and_goes_on_when_there_is_room(tmp_path, finished, cache_directory):
+    """In a process of its own: where writing fails, orbax leaves threads that fail once more."""
+    tests = Path(__file__).parents[1]
+    environment = os.environ | {
+        "PYTHONPATH": f"{tests}:{tests.parent}",
+        "JAX_NUM_CPU_DEVICES": "4",
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+        "JAX_COMPILATION_CACHE_DIR": str(cache_directory),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, tmp_path], env=environment, capture_output=True, text=True, timeout=400
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["500", "900", "1500"]
+    assert all("cannot be written" in line or "File too large" in line for line in lines)
+    for size in ("500", "900", "1500"):
+        np.testing.assert_array_equal(design(tmp_path / size), design(finished))
+        assert visible(tmp_path / size) == visible(finished)
 
 
 def test_a_run_that_cannot_be_made_leaves_nothing(tmp_path):

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from random_policy import random_policy
 
 import alx
+from alx import functions
 from alx.compiled import _compile
 
-quick = settings(deadline=None, max_examples=60)
 BOX = np.array([(-5.0, 10.0), (0.0, 15.0)])
 
 
@@ -33,7 +33,7 @@ def histories(draw, most):
 
 
 @pytest.mark.parametrize("capacity", [1, 7, 1000])
-@quick
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_a_proposal_is_finite_and_inside(capacity, data):
     x, y = data.draw(histories(min(capacity, 30)))
@@ -43,7 +43,7 @@ def test_a_proposal_is_finite_and_inside(capacity, data):
 
 
 @pytest.mark.parametrize("budget", [1, 7, 1000])
-@quick
+@settings(deadline=None, max_examples=20)
 @given(data=st.data(), known=st.booleans())
 def test_an_asked_point_is_finite_and_inside(budget, data, known):
     x, y = data.draw(histories(min(budget - 1, 30)))
@@ -55,6 +55,12 @@ def test_an_asked_point_is_finite_and_inside(budget, data, known):
     for point in one.ask(min(3, one.remaining)):
         assert np.isfinite(point).all()
         assert ((point >= low) & (point <= high)).all()
+
+
+def test_a_feature_that_does_not_oscillate_has_its_mean():
+    weights, phases = np.float32([2.0]), np.float32([0.5])
+    mean = functions.window_mean(weights, np.zeros((1, 2), np.float32), phases)
+    np.testing.assert_allclose(mean, 2 * np.cos(0.5), rtol=1e-6)
 
 
 def test_double_precision_gives_the_same_answers():
