@@ -5,11 +5,11 @@ They are forked from one that has imported everything but never touched a device
 
 import contextlib
 import dataclasses
-import multiprocessing
 import os
 import sys
 import warnings
 from collections.abc import Callable
+from multiprocessing.context import ForkContext, ForkProcess
 from pathlib import Path
 
 import jax
@@ -43,9 +43,9 @@ class Victim:
     result: Callable[[Path], object]
 
 
-def start(victim: Victim, out: Path, cache: Path) -> multiprocessing.Process:
+def start(victim: Victim, out: Path, cache: Path) -> ForkProcess:
     """The process, with the compiled programs of those before it."""
-    process = multiprocessing.get_context("fork").Process(target=_work, args=(victim, out, cache))
+    process = ForkContext().Process(target=_work, args=(victim, out, cache))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # jax warns of forks; no thread of it runs here yet
         process.start()
