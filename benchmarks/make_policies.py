@@ -42,7 +42,7 @@ def recipes() -> dict[str, Recipe]:
     made = {
         "dim1-T10": Recipe("the policy to use with one input", "--dim 1 --T 10"),
         "dim2-T20": Recipe("the policy to use with two inputs", "--dim 2 --T 20"),
-        "dim3-T30": Recipe("the policy to use with three inputs", "--dim 3 --T 30 --steps 2000"),
+        "dim3-T30": Recipe("the policy to use with three inputs", "--dim 3 --T 30"),
     }
     for size, arguments, steps in (
         ("dim1-T10", "--dim 1 --T 10", 3000),
