@@ -125,6 +125,8 @@ def start_devices(arguments: Arguments) -> None:
     if any(value is not None for value in several):
         if any(value is None for value in several):
             raise ValueError("--coordinator, --process-id and --num-processes go together")
+        # It would catch SIGTERM and go on; here every checkpoint is on disk before the next epoch.
+        jax.config.update("jax_enable_preemption_service", False)
         jax.distributed.initialize(*several[:1], num_processes=several[2], process_id=several[1])
 
 

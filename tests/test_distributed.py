@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,8 @@ ROOT = Path(__file__).parent.parent
 ARGUMENTS = "--dim 1 --T 2 --network static --prior paper --objective entropy-v2 --batch 128 1 1 --steps 52"
 
 
-def start(out: Path, *more: str) -> subprocess.Popen:
-    command = [sys.executable, str(ROOT / "train.py"), *ARGUMENTS.split(), "--out", str(out), *more]
+def start(out: Path, *more: str, arguments: str = ARGUMENTS) -> subprocess.Popen:
+    command = [sys.executable, str(ROOT / "train.py"), *arguments.split(), "--out", str(out), *more]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(out.parent / "cache")}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
@@ -35,10 +36,31 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
+def start_two(out: Path, arguments: str = ARGUMENTS) -> list[subprocess.Popen]:
+    together = ("--coordinator", f"127.0.0.1:{free_port()}", "--num-processes", "2", "--devices", "1")
+    return [start(out, *together, "--process-id", str(i), arguments=arguments) for i in (0, 1)]
+
+
+def test_two_processes_end_when_they_are_told_to(tmp_path):
+    """What a scheduler sends; jax would catch it."""
+    both = start_two(tmp_path / "run", ARGUMENTS.replace("--steps 52", "--steps 1000000"))
+    try:
+        deadline = time.monotonic() + 300
+        while len(read_metrics(tmp_path / "run")) < 1 and time.monotonic() < deadline:
+            time.sleep(0.2)
+        for process in both:
+            process.terminate()
+        assert all(process.wait(60) != 0 for process in both)
+    finally:
+        for process in both:
+            process.kill()
+            process.communicate()
+    assert read_metrics(tmp_path / "run")
+
+
 def test_two_processes_train_to_the_numbers_of_one(tmp_path):
-    coordinator = ("--coordinator", f"127.0.0.1:{free_port()}", "--num-processes", "2", "--devices", "1")
     alone = start(tmp_path / "one", "--devices", "2")
-    both = [start(tmp_path / "two", *coordinator, "--process-id", str(i)) for i in (0, 1)]
+    both = start_two(tmp_path / "two")
     try:
         finish(alone)
         first, second = map(finish, both)
