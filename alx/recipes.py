@@ -20,8 +20,8 @@ class Request:
         n_init: number of labelled points before the first query (1).
         objective: what is minimised: entropy, regularized-entropy, entropy-v2, regularized-entropy-v2,
             integrated-variance, predictive, refitted-error (the default) or dad.
-        warmup: so many steps at the start minimise integrated-variance on the nonstationary prior instead
-            (6 of 7 for refitted-error with several inputs, else none).
+        warmup: so many steps at the start minimise integrated-variance instead (half of all for
+            refitted-error with several inputs, else none).
         myopic: train single queries after random histories.
         paper: the paper's recipe: its network, prior, batch and number of steps.
         network: anchors (the default), paper, or static for a fixed design.
@@ -102,11 +102,10 @@ def prior(request: Request, network: Network) -> Prior:
 def _default(request: Request) -> dict:
     """A fresh kernel and function per experiment: more for the same work, see docs/performance.md."""
     objective = request.objective or "refitted-error"
-    steps = request.steps or {1: 4000, 2: 7000}.get(request.dim or 0, 4000)
+    steps = request.steps or {1: 4000, 2: 6000}.get(request.dim or 0, 4000)
     # With one input the design is most of it; with more, reacting takes long to learn.
-    warmup = 6 * steps // 7 if objective == "refitted-error" and (request.dim or 0) > 1 else 0
-    lr = 3e-3 if warmup else 2e-3
-    return {"objective": objective, "warmup": warmup, "batch": Batch(256), "steps": steps, "lr": lr}
+    warmup = steps // 2 if objective == "refitted-error" and (request.dim or 0) > 1 else 0
+    return {"objective": objective, "warmup": warmup, "batch": Batch(256), "steps": steps, "lr": 2e-3}
 
 
 def _paper(request: Request) -> dict:

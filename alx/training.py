@@ -40,9 +40,9 @@ class TrainConfig:
         policy: dimension, budget and network.
         prior: where kernels and noise come from.
         objective: name of what is minimised, see `alx.objectives`.
-        warmup: so many steps at the start minimise `integrated-variance` on the `nonstationary` prior:
-            reacting pays most there, and the gradient has the least variance. What of it a user's fit can
-            stand is learned after that.
+        warmup: so many steps at the start minimise `integrated-variance` instead. Its gradient has far less
+            variance than that of `refitted-error`, so that reacting is learned first, and only then what of
+            it a user's fit can stand.
         myopic: train single queries after random histories instead of whole trajectories.
         batch: kernels, functions per kernel and noise draws per function in a step.
         steps: how many steps.
@@ -157,8 +157,7 @@ def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State,
     of threads, and each of them keeps one while it waits for the sum over all.
     """
     step = jitted_step(config, mesh)
-    reacting = {"objective": "integrated-variance", "prior": PRIORS["nonstationary"]}
-    first = jitted_step(dataclasses.replace(config, **reacting), mesh)
+    first = jitted_step(dataclasses.replace(config, objective="integrated-variance"), mesh)
     return lambda state: jax.block_until_ready((first if state.step < config.warmup else step)(state))
 
 

@@ -80,7 +80,7 @@ def test_a_directory_that_cannot_be_made_is_named(call, tmp_path):
     ("arguments", "message"),
     [
         ("--steps 70", "steps was 60 and is 70"),
-        ("--lr 0.5 --dim 2", "dim was 1 and is 2; warmup was 0 and is 51; lr was 0.01 and is 0.5"),
+        ("--lr 0.5 --dim 2", "dim was 1 and is 2; warmup was 0 and is 30; lr was 0.01 and is 0.5"),
         ("--seed 0", "seed was 7 and is 0"),
         ("--n-init 1", "n_init was 2 and is 1"),
         ("--seeds 3", "seeds was 1 and is 3"),

@@ -12,7 +12,7 @@ from jax.sharding import Mesh
 
 from alx import training
 from alx.policy import PolicyConfig
-from alx.prior import PRIORS, Prior
+from alx.prior import Prior
 from alx.rollout import Batch
 from alx.training import TrainConfig, cut, initial_state, make_step, make_validation
 
@@ -53,15 +53,13 @@ def test_a_chunk_holds_the_noise_draws_of_a_function():
         cut(Batch(1, 1, 100), 64)
 
 
-def test_the_warmup_minimises_the_integrated_variance_on_the_nonstationary_prior():
-    """The losses tell: one step of that, then the objective asked for."""
+def test_the_warmup_minimises_the_integrated_variance():
+    """The losses tell: a step of that, then the objective asked for."""
     mesh = mesh_of(1)
     config = dataclasses.replace(STATIC, objective="entropy-v2", warmup=1)
-    reacting = dataclasses.replace(STATIC, prior=PRIORS["nonstationary"])
     step = make_step(config, mesh)
     state, metrics = step(initial_state(config, mesh))
-    expected = make_step(reacting, mesh)(initial_state(reacting, mesh))[1]
-    assert float(metrics["loss"]) == float(expected["loss"])
+    np.testing.assert_allclose(float(metrics["loss"]), three_steps(1)[0][0], rtol=1e-6)
     later = jax.tree.map(jnp.copy, state)
     plain = make_step(dataclasses.replace(config, warmup=0), mesh)
     assert float(step(state)[1]["loss"]) == float(plain(later)[1]["loss"])
