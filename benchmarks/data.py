@@ -1,7 +1,6 @@
 """Measured data as pools: inputs scaled to the unit cube, outputs as they are.
 
-``python -m benchmarks.data`` fetches what may not be redistributed into the cache; nothing else here goes to
-the network.
+Only LGBB, which may not be redistributed, is fetched, when it is asked for.
 """
 
 import csv
@@ -19,7 +18,7 @@ import requests
 from alx import cache
 from alx.files import TEXT_LIMIT, read_text
 
-__all__ = ["Unavailable", "airline", "fetch", "lgbb", "parse_lgbb", "table"]
+__all__ = ["Unavailable", "airline", "lgbb", "parse_lgbb", "table"]
 
 LGBB_FILE = "lgbb_original.txt"
 LARGEST = 1e100  # squares of larger numbers overflow
@@ -42,16 +41,10 @@ def airline() -> tuple[np.ndarray, np.ndarray]:
 def lgbb(data_dir: Path | None) -> tuple[np.ndarray, np.ndarray]:
     """Lift of the Langley glide-back booster at zero side slip against speed and angle of attack.
 
-    The file may not be redistributed: it is read from ``data_dir``, else from where ``fetch`` put it.
+    The file may not be redistributed: it is read from ``data_dir``, else fetched into the cache.
     """
     if data_dir is None:
-        archive = _archive()
-        if not archive.is_file():
-            raise Unavailable(
-                "lgbb: its data are not here; fetch them with python -m benchmarks.data, or put "
-                f"{LGBB_FILE} of {LGBB_URL} into a directory and name it with --data-dir."
-            )
-        return parse_lgbb(_unpack(archive))
+        return parse_lgbb(_unpack(_fetch()))
     path = data_dir / LGBB_FILE
     if not path.is_file():
         raise Unavailable(
@@ -60,20 +53,19 @@ def lgbb(data_dir: Path | None) -> tuple[np.ndarray, np.ndarray]:
     return parse_lgbb(path.read_text("utf-8", errors="replace"))
 
 
-def _archive() -> Path:
-    return cache.directory() / "lgbb.tar.gz"
-
-
-def fetch() -> Path:
-    """Fetch the data of LGBB from its authors; where it is."""
+def _fetch() -> Path:
+    """The archive of LGBB's authors, in the cache."""
+    archive = cache.directory() / "lgbb.tar.gz"
+    if archive.is_file():
+        return archive
     pooch.get_logger().setLevel(logging.WARNING)
     download: Any = pooch.HTTPDownloader(timeout=20)
-    archive = _archive()
     try:
         pooch.retrieve(LGBB_URL, None, fname=archive.name, path=archive.parent, downloader=download)
     except (OSError, requests.RequestException) as error:
         raise Unavailable(
-            f"lgbb: its data could not be fetched from {LGBB_URL} ({type(error).__name__})."
+            f"lgbb: its data could not be fetched ({type(error).__name__}); put {LGBB_FILE} of {LGBB_URL} "
+            "into a directory and name it with --data-dir."
         ) from None
     return archive
 
@@ -86,9 +78,7 @@ def _unpack(archive: Path) -> str:
             assert content is not None
             return content.read(TEXT_LIMIT).decode("utf-8", errors="replace")
     except (OSError, EOFError, zlib.error, tarfile.TarError, StopIteration):
-        raise Unavailable(
-            f"lgbb: {archive} is damaged; remove it and fetch it with python -m benchmarks.data."
-        ) from None
+        raise Unavailable(f"lgbb: {archive} is damaged; remove it, and it is fetched again.") from None
 
 
 def parse_lgbb(text: str) -> tuple[np.ndarray, np.ndarray]:
@@ -167,10 +157,3 @@ def _numbers(name: str, header: list[str], rows: list[list[str]]) -> np.ndarray:
 
 def _unit(x: np.ndarray) -> np.ndarray:
     return (x - x.min(0)) / np.ptp(x, 0)
-
-
-if __name__ == "__main__":
-    try:
-        print(fetch())
-    except Unavailable as error:
-        raise SystemExit(f"benchmarks.data: {error}") from None

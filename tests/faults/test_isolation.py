@@ -17,6 +17,7 @@ SOURCES = [*Path(alx.__file__).parent.glob("*.py"), *(ROOT / "benchmarks").rglob
 # What runs whatever a file says.
 DANGEROUS = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 EXECUTING = {"eval", "exec", "compile", "__import__"}
+SHIPPED = "sin,airline,branin,simionescu,townsend"  # the tasks whose data alx carries
 NETWORK = {"socket", "urllib", "http", "ftplib", "requests", "pooch"}
 
 
@@ -47,7 +48,7 @@ def test_the_scan_sees_what_it_should(tmp_path):
     assert imports(path) == {"pickle", "requests", "eval"}
 
 
-def test_learning_and_planning_an_evaluation_open_no_connection(tmp_path, monkeypatch, capsys):
+def test_learning_and_planning_an_evaluation_open_no_connection(tmp_path, monkeypatch):
     def refuse(*arguments, **_):
         raise AssertionError(f"a connection to {arguments[1:]}")
 
@@ -62,7 +63,6 @@ def test_learning_and_planning_an_evaluation_open_no_connection(tmp_path, monkey
     alx.Learner.load(tmp_path / "state")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(runner, "run", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    monkeypatch.setattr(sys, "argv", ["evaluate.py", "--out", str(tmp_path / "out")])
+    monkeypatch.setattr(sys, "argv", ["evaluate.py", "--suite", SHIPPED, "--out", str(tmp_path / "out")])
     with pytest.raises(SystemExit):
         evaluate.main()
-    assert "lgbb: its data are not here" in " ".join(capsys.readouterr().out.split())
