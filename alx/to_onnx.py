@@ -18,6 +18,7 @@ __all__ = ["translate"]
 
 OPSET = 18
 IR_VERSION = 8  # old enough for runtimes of several years
+CALLS = ("jaxpr", "call_jaxpr", "call")  # where primitives keep the jaxpr that they call
 Value = np.ndarray | str  # a constant, or the name of a tensor
 
 
@@ -82,7 +83,7 @@ class _Graph:
 
     def equation(self, eqn: JaxprEqn, inputs: list[Value]) -> Sequence[Value]:
         name = eqn.primitive.name
-        inner = eqn.params.get("jaxpr", eqn.params.get("call_jaxpr"))
+        inner = next((eqn.params[key] for key in CALLS if key in eqn.params), None)
         if isinstance(inner, ClosedJaxpr):
             return self.walk(inner.jaxpr, inner.consts, inputs)
         if not any(isinstance(value, str) for value in inputs):

@@ -36,4 +36,4 @@ def test_no_objective_hangs_at_500_experiments():
         [sys.executable, "-c", PROGRAM], cwd=root, env=quick, capture_output=True, text=True, timeout=400
     )
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.split()) == 7
+    assert len(done.stdout.split()) == 8

@@ -66,7 +66,8 @@ def assert_close(actual, expected, tolerance):
 
 
 @pytest.mark.parametrize(("dim", "n_init", "T"), [(1, 2, 3), (2, 1, 7)])
-def test_rollout_of_the_paper_network(dim, n_init, T):
+def test_rollout_of_the_paper_network(dim, n_init, T, monkeypatch):
+    monkeypatch.setattr(rollout, "LARGEST_GRADIENT", np.inf)  # the plain one has no bound
     config, prior_ = PolicyConfig(dim, T, n_init, "paper"), prior.PRIORS["paper"]
     # Larger weights than fresh ones, so that attention is far from uniform.
     params = jax.tree.map(lambda a: 2 * a, policy.init(jax.random.key(0), config))
@@ -84,7 +85,7 @@ def test_rollout_of_the_paper_network(dim, n_init, T):
     gradient, points = jax.jit(jax.grad(fast, has_aux=True))(params)
     expected_gradient, expected_points = jax.jit(jax.grad(plain, has_aux=True))(params)
     assert_close(points, expected_points, 1e-4)
-    assert_close(gradient, expected_gradient, 2e-3)
+    assert_close(gradient, expected_gradient, 5e-3)
 
 
 @pytest.mark.parametrize(("queries", "tokens", "experiments"), [(5, 5, 3), (1, 4, 2), (6, 6, 1)])
