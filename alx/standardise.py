@@ -32,7 +32,7 @@ def standardise(y: np.ndarray, mean: float | None = None, std: float | None = No
     if y.size == 0:
         return y
     # In units of the largest number around, squares of 1e200 stay finite.
-    unit = max(np.abs(y).max(), abs(mean or 0.0)) or 1.0
+    unit = max(np.abs(y).max(), abs(mean or 0.0), std or 0.0) or 1.0
     y = y / unit
     fenced = y if std is not None else _pull_in(y)
     centre = fenced.mean() if mean is None else mean / unit

@@ -2,7 +2,7 @@
 
 import hypothesis.strategies as st
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 
 from alx.standardise import standardise
 
@@ -11,6 +11,7 @@ outputs = st.lists(st.floats(-1e300, 1e300), max_size=30).map(np.array)
 
 
 @given(outputs, st.none() | st.floats(-1e300, 1e300), st.none() | st.floats(1e-3, 1e300))
+@example(np.array([5e-324]), None, 1.0)
 def test_standardised_outputs_are_finite_and_keep_their_order(y, mean, std):
     z = standardise(y, mean, std)
     assert z.shape == y.shape
