@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["conditional", "factor", "log_density", "solve", "solve_upper"]
+__all__ = ["conditional", "factor", "invert", "log_density", "solve", "solve_upper"]
 
 
 @jax.custom_vjp
@@ -95,20 +95,14 @@ def solve_upper(upper: Array, rhs: Array) -> Array:
     return jax.lax.fori_loop(0, n, column, rhs)
 
 
-@jax.custom_vjp
-def solve(gram: Array, y: Array) -> tuple[Array, Array]:
-    """gram^-1 y ``[n, ...]`` and log det gram ``[...]`` of ``gram [n, n, ...]``, ``y [n, ...]``.
+def invert(gram: Array) -> tuple[Array, Array]:
+    """gram^-1 ``[n, n, ...]`` and log det gram ``[...]`` of ``gram [n, n, ...]``.
 
-    By the sweep operator, which leaves gram^-1: backwards nothing is left to solve.
+    The sweep operator: n rank-one updates A - c c^T / p, with p = A_kk, c = A_k and c_k = p - 1, lead from A
+    to 2 I - A^-1.
     """
-    inverse, log_det = _sweep(gram)
-    return (inverse * y).sum(1), log_det
-
-
-def _sweep(gram: Array) -> tuple[Array, Array]:
-    """n rank-one updates A - c c^T / p, with p = A_kk, c = A_k and c_k = p - 1, make 2 I - A^-1 of A."""
     n = gram.shape[0]
-    tiny = 1e-6 * jnp.finfo(gram.dtype).eps ** 0.5
+    tiny = 1e-6 * jnp.finfo(gram.dtype).eps ** 0.5  # as in `factor`
 
     def column(j, state):
         matrix, log_det = state
@@ -121,18 +115,24 @@ def _sweep(gram: Array) -> tuple[Array, Array]:
     return 2 * jnp.eye(n, dtype=gram.dtype).reshape(n, n, *(1,) * (gram.ndim - 2)) - swept, log_det
 
 
+@jax.custom_vjp
+def solve(gram: Array, y: Array) -> tuple[Array, Array]:
+    """gram^-1 y ``[n, ...]`` and log det gram ``[...]``; backwards nothing is left to solve."""
+    return _solve_forward(gram, y)[0]
+
+
 def _solve_forward(gram, y):
-    inverse, log_det = _sweep(gram)
+    inverse, log_det = invert(gram)
     solution = (inverse * y).sum(1)
-    return (solution, log_det), (inverse, solution, y)
+    return (solution, log_det), (inverse, solution)
 
 
 def _solve_backward(residuals, cotangents):
     """With a = K^-1 y:  y' = K^-1 a',  K' = -y' a^T + K^-1 (log det)'."""
-    inverse, solution, y = residuals
+    inverse, solution = residuals
     g_solution, g_log_det = cotangents
     g_y = (inverse * g_solution).sum(1)
-    return inverse * g_log_det - g_y[:, None] * solution[None], _sum_to(g_y, y.shape)
+    return inverse * g_log_det - g_y[:, None] * solution[None], g_y
 
 
 solve.defvjp(_solve_forward, _solve_backward)

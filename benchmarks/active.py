@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 import alx
 from alx import cache, policy, provenance, rollout
-from alx.functions import evaluate
+from alx.functions import Function, evaluate
 from alx.objectives import posterior
 from alx.prior import PRIORS
 from alx.rollout import Trajectory
@@ -75,15 +75,12 @@ def corners(loaded: policy.Policy, seed: int) -> Figure:
     """One function each with its bump in either corner, all else the same."""
     prior = dataclasses.replace(PRIORS["nonstationary"], modulated=1.0, warped=0.0, lengthscale=(0.2, 0.2))
     problem = draw(prior, loaded.config, 2, seed)
-    same = [jnp.repeat(a[..., :1], 2, -1) for a in problem.experiment.function]
     theta = problem.experiment.theta._replace(
         centre=jnp.asarray(CORNERS).T, radius=jnp.full(2, 0.2), kernel=jnp.zeros(2, int)
     )
     experiment = problem.experiment._replace(
         theta=theta,
-        function=problem.experiment.function._replace(
-            **dict(zip(problem.experiment.function._fields, same, strict=True))
-        ),
+        function=Function(*(jnp.repeat(a[..., :1], 2, -1) for a in problem.experiment.function)),
         x=jnp.full_like(problem.experiment.x, 0.5),
     )
     problem = problem._replace(experiment=experiment)

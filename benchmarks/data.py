@@ -92,9 +92,10 @@ def parse_lgbb(text: str) -> tuple[np.ndarray, np.ndarray]:
         )
     try:
         values = np.array([[float(row[header.index(name)]) for name in wanted] for row in rows])
+        numbers = np.isfinite(values).all()
     except (ValueError, IndexError):
-        values = np.full((1, 4), np.nan)
-    if not np.isfinite(values).all():
+        values, numbers = np.empty(0), False
+    if not numbers:
         raise Unavailable(f"lgbb: {LGBB_FILE} must hold numbers only below its header.")
     mach, alpha, beta, lift = values.reshape(-1, 4).T
     level = beta == 0

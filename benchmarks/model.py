@@ -15,6 +15,8 @@ import numpy as np
 from jax import Array
 from scipy.stats import qmc
 
+from alx import gp
+
 __all__ = [
     "Posterior",
     "bounds",
@@ -61,7 +63,7 @@ def log_likelihood(theta: Array, square: Array, y: Array, mask: Array) -> tuple[
     """
     signal = _signal(theta, square) * (mask[:, None] & mask[None])
     noise = jnp.exp(theta[-1])
-    inverse, log_det = _invert(_add_noise(signal, noise, mask))
+    inverse, log_det = gp.invert(_add_noise(signal, noise, mask))
     alpha = (inverse * y).sum(1)
     value = -0.5 * ((alpha * y).sum(0) + log_det + mask.sum(0) * np.log(2 * np.pi))
     weight = alpha[:, None] * alpha[None] - inverse
@@ -103,7 +105,7 @@ def condition(theta: Array, x: Array, y: Array, mask: Array) -> Posterior:
     """The posterior given data under known theta."""
     both = mask[:, None] & mask[None]
     signal = kernel(theta, x, x) * both
-    inverse = _invert(_add_noise(signal, jnp.exp(theta[-1]), mask))[0] * both
+    inverse = gp.invert(_add_noise(signal, jnp.exp(theta[-1]), mask))[0] * both
     return Posterior(theta, x, inverse, (inverse * jnp.where(mask, y, 0)).sum(1))
 
 
@@ -158,27 +160,6 @@ def _add_noise(signal: Array, noise: Array, mask: Array) -> Array:
     """K = signal + s2 I; a masked row becomes that of the identity and drops out of K^-1 y and log det K."""
     eye = jnp.eye(len(mask), dtype=signal.dtype)[..., None]
     return signal + eye * jnp.where(mask, noise, 1)[None]
-
-
-def _invert(matrix: Array) -> tuple[Array, Array]:
-    """Inverse ``[n, n, B]`` and log determinant ``[B]`` of symmetric positive definite matrices.
-
-    The sweep operator: n rank-one updates A - c c^T / p, with p = A_kk, c = A_k and c_k = p - 1, lead from A
-    to 2 I - A^-1. Plain array code over the batch, because batched LAPACK calls can hang XLA on few cores,
-    and because for such small matrices it is many times faster.
-    """
-    n = len(matrix)
-
-    def sweep(k, carry):
-        matrix, log_det = carry
-        row = matrix[k]
-        pivot = row[k]
-        row = row.at[k].set(pivot - 1)
-        return matrix - row[:, None] * (row / pivot)[None], log_det + jnp.log(pivot)
-
-    zero = jnp.zeros_like(matrix[0, 0])
-    swept, log_det = jax.lax.fori_loop(0, n, sweep, (matrix, zero))
-    return 2 * jnp.eye(n, dtype=matrix.dtype)[..., None] - swept, log_det
 
 
 class _Search(NamedTuple):

@@ -115,3 +115,15 @@ def test_a_singular_matrix_gives_finite_numbers_and_gradients():
     assert np.isfinite(result)
     assert np.isfinite(gradient).all()
     assert all(np.isfinite(part).all() for part in jax.jit(gp.factor)(singular, np.float32(singular[:, :1])))
+
+
+def test_inverse_of_ill_conditioned_matrices_is_numpys():
+    rng = np.random.default_rng(0)
+    x = rng.random((20, 4, 1))
+    gram = np.stack([100 * np.exp(-0.5 * np.square(x[:, b] - x[:, b].T) / 0.25) for b in range(4)], -1)
+    gram += 1e-4 * np.eye(20)[..., None]
+    with jax.enable_x64(True):
+        inverse, log_det = (np.asarray(a) for a in jax.jit(gp.invert)(gram))
+    for b in range(4):
+        np.testing.assert_allclose(inverse[..., b] @ gram[..., b], np.eye(20), atol=1e-5)
+        np.testing.assert_allclose(log_det[b], np.linalg.slogdet(gram[..., b])[1], rtol=1e-8)

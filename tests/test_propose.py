@@ -85,6 +85,17 @@ def test_one_compilation_serves_a_whole_budget(network):
     assert history.mask.all()
 
 
+def test_several_policies_at_once_are_each_alone():
+    policies = [random_policy(seed=seed) for seed in (0, 1)]
+    together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *policies)
+    history = some_history(3)
+    expected = np.stack([alx.propose(policy, history) for policy in policies])
+    np.testing.assert_allclose(jax.vmap(alx.propose, (0, None))(together, history), expected, atol=1e-5)
+    both = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), history)
+    np.testing.assert_allclose(jax.vmap(alx.propose)(together, both), expected, atol=1e-5)
+    assert np.abs(expected[0] - expected[1]).max() > 1e-3
+
+
 @networks
 def test_a_scan_and_a_vmap_equal_the_loop(network):
     policy, experiments = random_policy(network=network), 1000

@@ -104,6 +104,21 @@ def test_what_flows_back_through_a_query_is_bounded_for_each_experiment():
     np.testing.assert_allclose(bounded[..., 2], 0)
 
 
+def test_the_bound_holds_for_all_that_a_trajectory_sends_back(monkeypatch):
+    config = PolicyConfig(1, 3)
+    experiment = simulated.experiments(PRIOR, config, Batch(2))
+    params = random_policy(1, 3).params
+
+    def norm(limit):
+        monkeypatch.setattr(rollout, "LARGEST_GRADIENT", limit)
+        gradient = jax.grad(lambda params: rollout.nonmyopic(params, config, PRIOR, experiment).x.sum())(
+            params
+        )
+        return np.sqrt(sum(np.square(leaf).sum() for leaf in jax.tree.leaves(gradient)))
+
+    assert norm(1e-6) < 1e-3 * norm(np.inf)
+
+
 def test_experiments_of_a_kernel_share_it_and_its_grid():
     config, batch = PolicyConfig(2, 2), Batch(2, 3, 2)
     experiment = jax.jit(lambda a, b: rollout.simulate(a, b, PRIOR, config, batch, 5))(

@@ -10,7 +10,7 @@ from alx.objectives import posterior
 from alx.policy import PolicyConfig
 from alx.prior import PRIORS
 from alx.rollout import Trajectory
-from benchmarks import ceiling, simulated
+from benchmarks import active, ceiling, simulated
 
 PRIOR = PRIORS["nonstationary"]
 
@@ -93,3 +93,23 @@ def test_a_dense_design_is_fitted_as_well_without_knowing_theta():
     known, fitted = simulated.rmse(problem, queries), simulated.rmse_refitted(problem, queries)
     assert fitted.shape == (5,)
     assert np.median(fitted / np.asarray(known)) < 2.5
+
+
+def test_a_curve_ends_at_the_rmse_after_all_queries(problem):
+    queries = simulated.random_queries(problem)
+    curve = active.rmse_by_query(problem, queries)
+    assert curve.shape == (3, 4)
+    np.testing.assert_allclose(curve[-1], simulated.rmse(problem, queries), rtol=1e-5)
+    assert curve[0].mean() > curve[-1].mean()
+
+
+def test_the_report_has_a_row_for_each_way_and_the_share(capsys):
+    rng = np.random.default_rng(0)
+    names = ("random", "sobol", "gp-al", "static", "blind", "policy", "clairvoyant")
+    rows = {name: 2 - 0.2 * i + 0.01 * rng.random(50) for i, name in enumerate(names)}
+    result = ceiling.report(rows, {name: 2 * values for name, values in rows.items()}, "a title")
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in (*names, "share of the ceiling: 67 %"))
+    assert result["share"] == pytest.approx(2 / 3, abs=0.01)
+    assert result["refitted"]["policy"] == pytest.approx(2 * result["rmse"]["policy"])
+    assert max(result["p"].values()) < 1e-6

@@ -71,6 +71,15 @@ def test_a_subset_gives_the_same_rows(whole, run, tmp_path):
     )
 
 
+def test_policies_may_be_named_together_or_one_by_one(run, tmp_path, policies):
+    files = [tmp_path / f"{name}.safetensors" for name in "abc"]
+    for file in files:
+        store.save(file, policies[1], {})
+    named = ["--policy", *files[:2], "--policy", files[2], "--methods", "a,b,c"]
+    run("--suite", "sin", "--budget", 2, "--seeds", 1, "--out", tmp_path / "out", *named)
+    assert {row["method"] for row in results(tmp_path / "out")} == {"a", "b", "c"}
+
+
 def test_another_budget_in_the_same_directory_is_refused(whole, capsys, run):
     before = (whole / "rows.jsonl").read_bytes()
     with pytest.raises(SystemExit) as stopped:
