@@ -22,7 +22,7 @@ from alx.training import TrainConfig
 
 __all__ = ["Curve", "learn", "main", "variants"]
 
-PAPER, DEFAULT = "paper: network, batch, entropy", "default: network, batch, objective"
+PAPER, DEFAULT = "paper: network, batch, entropy", "default: network, batch, integrated-variance"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +49,7 @@ def variants(dim: int, T: int) -> dict[str, TrainConfig]:
         DEFAULT: default,
         "default, lr 3e-3": dataclasses.replace(default, lr=3e-3),
         "default, entropy-v2": dataclasses.replace(default, objective="entropy-v2"),
+        "default, refitted-error": dataclasses.replace(default, objective="refitted-error"),
         "default, paper's batch": dataclasses.replace(default, batch=paper.batch),
         "paper's network, default batch": dataclasses.replace(default, policy=paper.policy),
         PAPER: paper,
