@@ -10,7 +10,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["conditional", "factor", "invert", "log_density", "solve", "solve_upper"]
+__all__ = ["conditional", "factor", "inverse_factor", "invert", "log_density", "solve", "solve_upper"]
+
+LARGEST_BLOCK = 32  # rows up to which eliminating column by column is faster than products of blocks
 
 
 @jax.custom_vjp
@@ -71,6 +73,23 @@ def _factor_backward(residuals, cotangents):
     g_gram = solve_upper(upper, half.swapaxes(0, 1))
     g_gram = 0.5 * (g_gram + g_gram.swapaxes(0, 1))
     return _sum_to(g_gram, gram.shape), _sum_to(g_rhs, rhs.shape)
+
+
+def inverse_factor(gram: Array) -> Array:
+    """L^-1 of ``gram [n, n, ...]`` = L L^T: block by block, so that most of the work is matrix products."""
+    n = gram.shape[0]
+    if n <= LARGEST_BLOCK:
+        return factor(gram, jnp.eye(n, dtype=gram.dtype).reshape(n, n, *(1,) * (gram.ndim - 2)))[1]
+
+    def times(a: Array, b: Array) -> Array:
+        return jnp.einsum("ij...,jk...->ik...", a, b)
+
+    half = n // 2
+    first = inverse_factor(gram[:half, :half])
+    below = times(gram[half:, :half], first.swapaxes(0, 1))
+    last = inverse_factor(gram[half:, half:] - times(below, below.swapaxes(0, 1)))
+    top = jnp.concatenate([first, jnp.zeros_like(below).swapaxes(0, 1)], axis=1)
+    return jnp.concatenate([top, jnp.concatenate([-times(last, times(below, first)), last], axis=1)])
 
 
 def _sum_to(x: Array, shape: tuple[int, ...]) -> Array:

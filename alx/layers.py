@@ -55,8 +55,20 @@ normalise.defvjp(_normalise, _normalise_backward)
 
 @jax.custom_vjp
 def softplus(x: Array) -> Array:
-    """log(1 + exp(x)); log1p, whose precision no layer needs, takes three times as long."""
-    return jnp.maximum(x, 0) + jnp.log(1 + jnp.exp(-jnp.abs(x)))
+    """log(1 + exp(x)) = max(x, 0) + log(1 + e), e = exp(-|x|)."""
+    return _softplus(x)[0]
 
 
-softplus.defvjp(lambda x: (softplus(x), x), lambda x, g: (g * jax.nn.sigmoid(x),))
+def _softplus(x):
+    e = jnp.exp(-jnp.abs(x))
+    # log(1 + e) = 2 artanh z. Seven terms of its series, z being at most 1/3, are exact in float32, and
+    # faster than a logarithm.
+    z = e / (2 + e)
+    square = jnp.square(z)
+    series = 1 / 13
+    for k in (11, 9, 7, 5, 3, 1):
+        series = series * square + 1 / k
+    return jnp.maximum(x, 0) + 2 * z * series, jnp.where(x > 0, 1, e) / (1 + e)
+
+
+softplus.defvjp(_softplus, lambda slope, g: (g * slope,))

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from alx import functions, gp, prior
+from alx.layers import dense
 from alx.prior import Prior, Theta
 from alx.rollout import Experiment, Trajectory
 
@@ -58,17 +59,13 @@ def _given_grid(prior_: Prior, experiment: Experiment, trajectory: Trajectory) -
     per_kernel = experiments // kernels
     theta = jax.tree.map(lambda a: a[..., ::per_kernel], experiment.theta)
     eye = jnp.eye(n_grid, dtype=x.dtype)[..., None]
-    _, inverse = gp.factor(
-        prior.covariance(prior_, theta, grid, grid) + theta.noise * eye,
-        jnp.broadcast_to(eye, (n_grid, n_grid, kernels)),
-    )
+    inverse = gp.inverse_factor(prior.covariance(prior_, theta, grid, grid) + theta.noise * eye)
     grid = jnp.repeat(grid, per_kernel, axis=-1)
-    y_grid = functions.evaluate(prior_, experiment.theta, experiment.function, grid) + experiment.noise_grid
     cross = prior.covariance(prior_, experiment.theta, grid, x)
-    both = jnp.concatenate([cross, y_grid[:, None]], axis=1)
-    both = both.reshape(*both.shape[:2], kernels, per_kernel)
-    whitened = jnp.einsum("gjk,jmkr->gmkr", inverse, both).reshape(n_grid, -1, experiments)
-    cross, y_grid = whitened[:, :-1], whitened[:, -1]
+    by_kernel = cross.reshape(n_grid, -1, kernels, per_kernel)
+    cross = jax.vmap(dense, (2, 2), 2)(inverse, by_kernel).reshape(cross.shape)
+    y_grid = (experiment.f_grid + experiment.noise_grid).reshape(n_grid, kernels, per_kernel)
+    y_grid = jnp.einsum("gjk,jkr->gkr", inverse, y_grid).reshape(n_grid, experiments)
     mask = trajectory.mask
     explained = jnp.where(mask[:, None] & mask[None], jnp.einsum("gn...,gm...->nm...", cross, cross), 0)
     residual = jnp.where(mask, trajectory.y - jnp.einsum("gn...,g...->n...", cross, y_grid), 0)
@@ -155,8 +152,7 @@ def predictive(key: Array, prior_: Prior, experiment: Experiment, trajectory: Tr
     """
     draws = prior.sample(key, MODEL, trajectory.x.shape[0], (MIXTURE, trajectory.y.shape[-1]))
     x = _grid_per_experiment(experiment)[:, :HELD_OUT]
-    held_out = functions.evaluate(prior_, experiment.theta, experiment.function, x)
-    held_out = held_out + experiment.noise_grid[:HELD_OUT]
+    held_out = (experiment.f_grid + experiment.noise_grid)[:HELD_OUT]
     mixed = Trajectory(*(a[..., None, :] for a in trajectory[:3]), T=trajectory.T)
     mean, variance, evidence = posterior(MODEL, draws, mixed, x[..., None, :])
     variance = variance + draws.noise

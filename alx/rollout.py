@@ -46,6 +46,7 @@ class Experiment(NamedTuple):
         x: inputs for given points, ``[D, capacity, ...]``.
         noise: e of each observation, ``[capacity, ...]``.
         grid: resampled grid inputs, shared by the experiments of a kernel, ``[D, N_grid, kernels]``.
+        f_grid: f at the grid, ``[N_grid, ...]``.
         noise_grid: e of each grid observation, ``[N_grid, ...]``.
     """
 
@@ -54,6 +55,7 @@ class Experiment(NamedTuple):
     x: Array
     noise: Array
     grid: Array
+    f_grid: Array
     noise_grid: Array
 
 
@@ -77,7 +79,12 @@ def simulate(
     key_function, key_x, key_noise, key_noise_grid = jax.random.split(key, 4)
     per_kernel, n = batch.functions * batch.noises, batch.experiments
     theta = prior.sample(key_theta, prior_, config.dim, (batch.kernels,))
-    function = functions.draw(key_function, prior_, _repeat(theta, batch.functions))
+    grid = jax.random.uniform(key_grid, (config.dim, n_grid, batch.kernels))
+    theta_f, grid_f = _repeat((theta, grid), batch.functions)
+    function = functions.draw(key_function, prior_, theta_f)
+    # With the points of the grid last, for there are more of them than functions.
+    theta_g, function_g = jax.tree.map(lambda a: a[..., None], (theta_f, function))
+    f_grid = functions.evaluate(prior_, theta_g, function_g, grid_f.swapaxes(1, 2)[:, None])[0].T
     theta = _repeat(theta, per_kernel)
     sd = jnp.sqrt(theta.noise)
     return Experiment(
@@ -85,9 +92,18 @@ def simulate(
         function=_repeat(function, batch.noises),
         x=jax.random.uniform(key_x, (config.dim, config.capacity, n)),
         noise=sd * jax.random.normal(key_noise, (config.capacity, n)),
-        grid=jax.random.uniform(key_grid, (config.dim, n_grid, batch.kernels)),
+        grid=grid,
+        f_grid=_repeat(f_grid, batch.noises),
         noise_grid=sd * jax.random.normal(key_noise_grid, (n_grid, n)),
     )
+
+
+def part(experiment: Experiment, start: Array, size: int) -> Experiment:
+    """Some of the experiments, which must share one kernel unless they are all."""
+    taken = jax.tree.map(
+        lambda a: jax.lax.dynamic_slice_in_dim(a, start, size, axis=-1), experiment._replace(grid=None)
+    )
+    return taken._replace(grid=experiment.grid)
 
 
 def _repeat(tree, times: int):

@@ -30,6 +30,7 @@ EPOCH = 50  # steps
 VALIDATION = 512  # held-out functions
 AXIS = "experiments"
 FRESH = Batch(256)  # a kernel and a function for each experiment
+VECTOR = 16  # numbers that a processor works on at once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,23 +116,26 @@ def initial_state(config: TrainConfig, mesh: Mesh) -> State:
 
 
 class Chunks(NamedTuple):
-    """How a batch is cut: `number` chunks of the shape `batch`, `per_kernel` of which share kernels."""
+    """How a batch is cut: `number` chunks of `size` experiments.
 
-    batch: Batch
+    The kernels of a `group` are simulated together. A group too large for one chunk has `per_group` of them.
+    """
+
+    group: Batch
+    size: int
+    per_group: int
     number: int
-    per_kernel: int
 
 
 def cut(batch: Batch, largest: int) -> Chunks:
-    """The largest even chunks of at most `largest` experiments."""
-    if batch.functions * batch.noises <= largest:
-        kernels = _divisor(batch.kernels, largest // (batch.functions * batch.noises))
-        return Chunks(batch._replace(kernels=kernels), batch.kernels // kernels, 1)
-    if batch.noises <= largest:
-        functions = _divisor(batch.functions, largest // batch.noises)
-        parts = batch.functions // functions
-        return Chunks(Batch(1, functions, batch.noises), batch.kernels * parts, parts)
-    raise ValueError(f"chunk must hold the {batch.noises} noise draws of a function, got {largest}")
+    """Even chunks of at most `largest` experiments, of several whole kernels or of a part of one."""
+    kernels = _divisor(batch.kernels, max(1, largest // (batch.functions * batch.noises)))
+    group = batch._replace(kernels=kernels)
+    per_group = -(-group.experiments // largest)
+    size = -(-group.experiments // per_group)
+    if per_group > 1:
+        size = min(-(-size // VECTOR) * VECTOR, largest)
+    return Chunks(group, size, per_group, batch.kernels // kernels * per_group)
 
 
 def _divisor(n: int, largest: int) -> int:
@@ -139,15 +143,30 @@ def _divisor(n: int, largest: int) -> int:
 
 
 def chunk_loss(config: TrainConfig, chunks: Chunks, params: Params, key: Array, index: Array) -> Array:
-    """Mean loss of one chunk of the batch."""
-    key_kernel = jax.random.fold_in(jax.random.fold_in(key, 0), index // chunks.per_kernel)
-    keys = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, 1), index), 3)
-    experiment = rollout.simulate(key_kernel, keys[0], config.prior, config.policy, chunks.batch)
+    """The loss of one chunk: the mean over all chunks is the mean over all experiments."""
+    group, size, per_group, _ = chunks
+    key_kernel = jax.random.fold_in(jax.random.fold_in(key, 0), index // per_group)
+    key_group, key_own = (
+        jax.random.fold_in(jax.random.fold_in(key, 1), i) for i in (index // per_group, index)
+    )
+    key_simulate, (_, key_size, key_objective) = (
+        jax.random.split(key_group, 3)[0],
+        jax.random.split(key_own, 3),
+    )
+    experiment = rollout.simulate(key_kernel, key_simulate, config.prior, config.policy, group)
+    counted: Array | bool = True
+    if per_group > 1:
+        # The last chunk of a group may reach back into the one before; what that one counts has no weight.
+        first = index % per_group * size
+        start = jnp.minimum(first, group.experiments - size)
+        experiment = rollout.part(experiment, start, size)
+        counted = start + jnp.arange(size) >= first
     if config.myopic:
-        trajectory = rollout.myopic(keys[1], params, config.policy, config.prior, experiment)
+        trajectory = rollout.myopic(key_size, params, config.policy, config.prior, experiment)
     else:
         trajectory = rollout.nonmyopic(params, config.policy, config.prior, experiment)
-    return OBJECTIVES[config.objective](keys[2], config.prior, experiment, trajectory).mean()
+    losses = OBJECTIVES[config.objective](key_objective, config.prior, experiment, trajectory)
+    return losses.sum(where=counted) / (group.experiments / per_group)
 
 
 def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State, dict[str, Array]]]:

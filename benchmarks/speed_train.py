@@ -140,12 +140,13 @@ def _serve(case: Case, pipe) -> None:
 def _alx(case: Case) -> Callable[[], None]:
     import jax
 
-    from alx import training
-    from alx.policy import PolicyConfig
+    from alx import recipes, training
 
     jax.config.update("jax_num_cpu_devices", _cores())
-    config = training.TrainConfig(
-        PolicyConfig(case.dim, case.T, case.n_init, "paper"), objective=case.objective, batch=case.batch
+    config = recipes.config(
+        recipes.Request(
+            case.dim, case.T, case.n_init, case.objective, paper=True, batch=tuple[int, int, int](case.batch)
+        )
     )
     mesh = training.make_mesh()
     compiled, state = training.make_step(config, mesh), training.initial_state(config, mesh)

@@ -1,5 +1,6 @@
 """Experiments drawn with NumPy, which compiles nothing, in the shapes that alx simulates."""
 
+import dense
 import numpy as np
 
 from alx.functions import FEATURES, Function
@@ -42,13 +43,21 @@ def experiments(prior: Prior, config: PolicyConfig, batch: Batch, n_grid=40, see
     rng = np.random.default_rng([seed, 3])
     per_kernel, n = batch.functions * batch.noises, batch.experiments
     theta = Theta(*(a.repeat(per_kernel, -1) for a in thetas(prior, config.dim, (batch.kernels,), seed)))
-    sd = np.sqrt(theta.noise)
+    sd, function = np.sqrt(theta.noise), functions(theta, seed)
+    x = np.float32(rng.random((config.dim, config.capacity, n)))
+    noise = np.float32(sd * rng.normal(size=(config.capacity, n)))
+    grid = np.float32(rng.random((config.dim, n_grid, batch.kernels)))
+    f_grid = [
+        dense.evaluate(prior, dense.pick(theta, i), dense.pick(function, i), grid[..., i // per_kernel].T)
+        for i in range(n)
+    ]
     return Experiment(
         theta,
-        functions(theta, seed),
-        x=np.float32(rng.random((config.dim, config.capacity, n))),
-        noise=np.float32(sd * rng.normal(size=(config.capacity, n))),
-        grid=np.float32(rng.random((config.dim, n_grid, batch.kernels))),
+        function,
+        x,
+        noise,
+        grid,
+        f_grid=np.float32(f_grid).T,
         noise_grid=np.float32(sd * rng.normal(size=(n_grid, n))),
     )
 

@@ -106,3 +106,17 @@ def test_points_at_once_are_points_one_by_one(dim):
         own, points = dense.pick(function, i), np.asarray(x, float)[..., i].T
         exact = dense.evaluate(prior, dense.pick(theta, i), own, points)
         np.testing.assert_allclose(f[:, i], exact, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_series_of_cos_and_its_slope_are_numpys(dtype):
+    angle = np.concatenate([np.linspace(-9, 9, 1001), [0, np.pi, -np.pi, 3 * np.pi, 150.0, -150.0]]).astype(
+        dtype
+    )
+    with jax.enable_x64(dtype is np.float64):
+        value, back = jax.vjp(jax.jit(functions.cos), angle)
+        value, slope = np.asarray(value), np.asarray(back(np.ones_like(angle))[0])
+    assert value.dtype == slope.dtype == dtype
+    atol = 40 * 150 * np.finfo(dtype).eps / (2 * np.pi)
+    np.testing.assert_allclose(value, np.cos(angle.astype(float)), atol=atol)
+    np.testing.assert_allclose(slope, -np.sin(angle.astype(float)), atol=atol)

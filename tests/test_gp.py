@@ -127,3 +127,13 @@ def test_inverse_of_ill_conditioned_matrices_is_numpys():
     for b in range(4):
         np.testing.assert_allclose(inverse[..., b] @ gram[..., b], np.eye(20), atol=1e-5)
         np.testing.assert_allclose(log_det[b], np.linalg.slogdet(gram[..., b])[1], rtol=1e-8)
+
+
+@pytest.mark.parametrize("n", [5, gp.LARGEST_BLOCK + 1, 100])
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_the_inverse_factor_is_that_of_lapack(n, batch):
+    gram = grams(n, *batch)
+    inverse = jax.jit(gp.inverse_factor)(np.float32(gram))
+    for index in np.ndindex(*batch):
+        exact = np.linalg.inv(np.linalg.cholesky(gram[(..., *index)]))
+        np.testing.assert_allclose(inverse[(..., *index)], exact, atol=1e-5)

@@ -100,7 +100,8 @@ def test_an_objective_is_its_version_2_in_expectation(one, two):
     """The quadratic forms need the covariance of f only, which unshifted feature draws have exactly."""
     prior, config, n = Prior(), PolicyConfig(1, 3), 4000
     experiment = simulated.experiments(prior, config, Batch(1, n), n_grid=15)
-    experiment = experiment._replace(function=experiment.function._replace(mean=np.zeros(n, np.float32)))
+    mean, unshifted = experiment.function.mean, experiment.function._replace(mean=np.zeros(n, np.float32))
+    experiment = experiment._replace(function=unshifted, f_grid=experiment.f_grid + mean)
     x = np.broadcast_to(np.float32([[[0.1], [0.4], [0.55], [0.8]]]), (1, 4, n))
     y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
     mask = np.ones((4, 1), bool)

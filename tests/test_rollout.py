@@ -11,6 +11,7 @@ import simulated
 from random_policy import random_policy
 
 from alx import policy, rollout
+from alx.functions import evaluate
 from alx.objectives import OBJECTIVES
 from alx.policy import PolicyConfig
 from alx.prior import PRIORS, Prior
@@ -137,6 +138,17 @@ def test_experiments_of_a_kernel_share_it_and_its_grid():
         assert len(np.unique(own)) == own.size
     sd = np.sqrt(experiment.theta.noise)
     assert np.abs(experiment.noise / sd).max() < 5
+
+
+@pytest.mark.parametrize("prior", ["paper", "nonstationary"])
+def test_f_at_the_grid_is_that_of_each_experiment(prior):
+    config, batch = PolicyConfig(2, 2), Batch(2, 3, 2)
+    experiment = jax.jit(lambda a, b: rollout.simulate(a, b, PRIORS[prior], config, batch, 5))(
+        jax.random.key(0), jax.random.key(1)
+    )
+    grid = jnp.repeat(experiment.grid, 6, axis=-1)
+    expected = evaluate(PRIORS[prior], experiment.theta, experiment.function, grid)
+    np.testing.assert_allclose(experiment.f_grid, expected, atol=1e-5)
 
 
 def test_noise_has_the_variance_of_theta():

@@ -10,7 +10,8 @@ import optax
 import pytest
 from jax.sharding import Mesh
 
-from alx import training
+from alx import rollout, training
+from alx.objectives import OBJECTIVES
 from alx.policy import PolicyConfig
 from alx.prior import Prior
 from alx.rollout import Batch
@@ -36,21 +37,17 @@ def three_steps(devices: int):
 @pytest.mark.parametrize(
     ("batch", "largest", "chunks"),
     [
-        (Batch(256), 64, (Batch(64), 4, 1)),
-        (Batch(25, 25, 10), 64, (Batch(1, 5, 10), 125, 5)),
-        (Batch(250, 5, 5), 64, (Batch(2, 5, 5), 125, 1)),
-        (Batch(7), 4, (Batch(1), 7, 1)),
-        (Batch(3), 64, (Batch(3), 1, 1)),
+        (Batch(256), 64, (Batch(64), 64, 1, 4)),
+        (Batch(25, 25, 10), 64, (Batch(1, 25, 10), 64, 4, 100)),
+        (Batch(250, 5, 5), 64, (Batch(2, 5, 5), 50, 1, 125)),
+        (Batch(2, 1, 70), 64, (Batch(1, 1, 70), 48, 2, 4)),
+        (Batch(2, 7), 4, (Batch(1, 7), 4, 2, 4)),
+        (Batch(7), 4, (Batch(1), 1, 1, 7)),
+        (Batch(3), 64, (Batch(3), 3, 1, 1)),
     ],
 )
 def test_a_batch_is_cut_into_even_chunks(batch, largest, chunks):
     assert cut(batch, largest) == chunks
-    assert chunks[0].experiments * chunks[1] == batch.experiments
-
-
-def test_a_chunk_holds_the_noise_draws_of_a_function():
-    with pytest.raises(ValueError, match="100"):
-        cut(Batch(1, 1, 100), 64)
 
 
 def test_the_warmup_minimises_the_integrated_variance():
@@ -89,13 +86,47 @@ def test_the_loss_is_the_mean_over_all_chunks_and_the_first_update_is_that_of_it
     np.testing.assert_array_equal(after["design"][:, 3:], params["design"][:, 3:])
 
 
-def test_chunks_of_one_kernel_have_their_own_functions():
-    config = dataclasses.replace(STATIC, batch=Batch(1, 4))
-    chunks = cut(config.batch, 2)
-    assert chunks == (Batch(1, 2), 2, 2)
+@pytest.mark.parametrize("size", [2, 3, 4, 7])
+def test_each_experiment_of_a_kernel_counts_once_however_it_is_cut(size):
+    """Seven functions in chunks of two, of which the last has but one of its own, and so on."""
+    config = dataclasses.replace(STATIC, batch=Batch(2, 7), objective="regularized-entropy")
     params = initial_state(config, mesh_of(1)).params
-    loss = jax.jit(lambda i: training.chunk_loss(config, chunks, params, jax.random.key(0), i))
-    assert loss(0) != loss(1)
+    chunks = cut(config.batch, size)
+    assert chunks.size == size
+
+    def mean(params):
+        losses = [
+            training.chunk_loss(config, chunks, params, jax.random.key(0), jnp.int32(i))
+            for i in range(chunks.number)
+        ]
+        return sum(losses) / chunks.number
+
+    experiments = [
+        rollout.simulate(
+            jax.random.fold_in(jax.random.fold_in(jax.random.key(0), 0), i),
+            jax.random.split(jax.random.fold_in(jax.random.fold_in(jax.random.key(0), 1), i), 3)[0],
+            config.prior,
+            config.policy,
+            Batch(1, 7),
+        )
+        for i in range(2)
+    ]
+
+    def reference(params):
+        return (
+            sum(
+                OBJECTIVES[config.objective](
+                    None, config.prior, e, rollout.nonmyopic(params, config.policy, config.prior, e)
+                ).mean()
+                for e in experiments
+            )
+            / 2
+        )
+
+    value, gradient = jax.jit(jax.value_and_grad(mean))(params)
+    expected, expected_gradient = jax.jit(jax.value_and_grad(reference))(params)
+    np.testing.assert_allclose(value, expected, rtol=1e-5)
+    np.testing.assert_allclose(gradient["design"], expected_gradient["design"], atol=1e-5)
 
 
 def test_the_learning_rate_decays_by_two_per_cent_every_fifty_steps():
