@@ -21,7 +21,7 @@ __all__ = ["N_GRID", "Batch", "Experiment", "Trajectory", "myopic", "nonmyopic",
 N_GRID = 100
 # Steps that share one capacity: a scan of few steps over just enough tokens, then a larger one. Shorter
 # segments waste less work on padding, but each is compiled: with six of them a sixth is padding.
-SHORTEST, SEGMENTS = 5, 6
+SHORTEST, SEGMENTS = 3, 6
 LARGEST_GRADIENT = 100.0  # of one experiment's loss with respect to one query; 10 is common
 
 
