@@ -18,6 +18,8 @@ import jax.numpy as jnp
 import numpyro.distributions as dist
 from jax import Array
 
+from alx.layers import dense
+
 __all__ = ["KERNELS", "PRIORS", "Kernel", "Prior", "Theta", "covariance", "sample", "spectrum", "variance"]
 
 Kernel = Literal["rbf", "matern32", "matern52"]
@@ -158,12 +160,28 @@ def _correlation(kernel: Kernel, square: Array) -> Array:
     return jnp.exp(-r) * (1 + r if kernel == "matern32" else 1 + r + r**2 / 3)
 
 
+@jax.custom_vjp
+def _apart(a: Array, b: Array) -> Array:
+    """a_i - b_j of ``a [n, ...]``, ``b [m, ...]`` -> ``[n, m, ...]``."""
+    return a[:, None] - b[None]
+
+
+def _apart_backward(_, g):
+    # The sum over the leading axis as a product, which is several times as fast.
+    return g.sum(1), -dense(jnp.ones((1, g.shape[0]), g.dtype), g)[0]
+
+
+_apart.defvjp(lambda a, b: (_apart(a, b), None), _apart_backward)
+
+
 def covariance(prior: Prior, theta: Theta, x: Array, z: Array) -> Array:
     """k(x, z): ``x [D, n, ...]``, ``z [D, m, ...]`` -> ``[n, m, ...]``."""
     # As divisions, which XLA never computes again for each pair of points.
     warped_x, warped_z = warp(prior, theta, x), warp(prior, theta, z)
     u, w = warped_x / theta.lengthscale[:, None], warped_z / theta.lengthscale[:, None]
-    square = functools.reduce(jnp.add, (jnp.square(a[:, None] - b[None]) for a, b in zip(u, w, strict=True)))
+    batch = jnp.broadcast_shapes(u.shape[2:], w.shape[2:])
+    u, w = (jnp.broadcast_to(a, a.shape[:2] + batch) for a in (u, w))
+    square = functools.reduce(jnp.add, (jnp.square(_apart(a, b)) for a, b in zip(u, w, strict=True)))
     k = _correlation(prior.kernels[0], square)
     for index, kernel in enumerate(prior.kernels[1:], 1):
         k = jnp.where(theta.kernel == index, _correlation(kernel, square), k)

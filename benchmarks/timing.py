@@ -11,13 +11,15 @@ import numpy as np
 __all__ = ["count_compilations", "race", "summary"]
 
 TURN = 20  # calls in a row before the next one's turn
+REST = 0.005  # seconds between turns: threads of PyTorch's pool go on waiting for work that long
 
 
 def race(calls: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, np.ndarray]:
     """Seconds of single calls of each function, after a warm-up.
 
-    They take turns, so that a disturbance of the machine hits them alike. A function gets calls for about
-    ``seconds``, between 3 and 2000 of them.
+    They take turns, so that a disturbance of the machine hits them alike, each after a rest and a call that
+    does not count: none pays for the threads and the cache of the one before. A function gets calls for
+    about ``seconds``, between 3 and 2000 of them.
     """
     budget = {name: _calls_in(call, seconds) for name, call in calls.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
@@ -25,8 +27,11 @@ def race(calls: Mapping[str, Callable[[], object]], seconds: float) -> dict[str,
     try:
         while any(len(times[name]) < budget[name] for name in calls):
             for name, call in calls.items():
-                for _ in range(min(TURN, budget[name] - len(times[name]))):
-                    times[name].append(_seconds(call))
+                turn = min(TURN, budget[name] - len(times[name]))
+                if turn > 0:
+                    time.sleep(REST)
+                    call()
+                times[name] += [_seconds(call) for _ in range(turn)]
     finally:
         gc.enable()
     return {name: np.array(values) for name, values in times.items()}
