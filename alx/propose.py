@@ -26,6 +26,7 @@ __all__ = [
 
 # Training never sees an output this far out; beyond it the network's answer would mean nothing.
 LARGEST_Y = 10.0
+CHUNK = 64  # experiments whose attention stays in a processor's cache
 Impute = Callable[[History, Array], Array]
 
 
@@ -89,10 +90,19 @@ def _apply(config: PolicyConfig, params: Params, x: Array, y: Array, mask: Array
             each = jax.tree.map(lambda b: 0 if b else None, tuple(batched))
             return jax.vmap(lambda *a: apply(a[0], config, *a[1:]), each)(params, *points), True
         points = [
-            jnp.moveaxis(a if b else jnp.broadcast_to(a, (size, *a.shape)), 0, -1)
+            a if b else jnp.broadcast_to(a, (size, *a.shape))
             for a, b in zip(points, batched[1:], strict=True)
         ]
-        return jnp.moveaxis(apply(params, config, *points), -1, 0), True
+
+        def at_once(*points):
+            return jnp.moveaxis(apply(params, config, *(jnp.moveaxis(a, 0, -1) for a in points)), -1, 0)
+
+        def in_chunks(*points):
+            return jax.lax.map(lambda own: one(params, *own), points, batch_size=CHUNK)
+
+        if config.network != "paper" or size <= CHUNK:
+            return at_once(*points), True
+        return jax.lax.platform_dependent(*points, cpu=in_chunks, default=at_once), True
 
     return one(params, x, y, mask)
 

@@ -39,6 +39,8 @@ def propose(
         seconds: how long each way is measured at each size.
         json: write the figures to this file as well.
     """
+    # A call then runs in the thread that makes it, instead of waiting for another to wake up.
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
     latency: list[Row] = []
     print(
         f"{'D':>2} {'n':>4} {'way to choose the next query':<32}{'median ms':>10}{'p99 ms':>10}{'x alx':>9}"
