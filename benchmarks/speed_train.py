@@ -24,6 +24,7 @@ __all__ = ["Case", "flops", "train"]
 PAPER_BATCH = Batch(25, 25, 10)
 TWIN_CHUNK = Batch(5, 25, 10)  # the fastest for PyTorch of 50, 250, 1250 and 6250 experiments at once
 GROWTH_BATCH = Batch(8, 4, 4)
+LARGE = 40  # a budget whose batch would not fit memory at once
 Row = dict[str, Any]
 
 
@@ -48,6 +49,8 @@ def train(
 ) -> None:
     """Seconds per training step at equal work, GFLOP/s, peak memory, and growth with the budget.
 
+    At the end, one step of the paper's whole regularised batch at twice its budget, for its memory.
+
     Args:
         sizes: pairs of D and T.
         objectives: what is trained on.
@@ -64,8 +67,11 @@ def train(
     by_capacity = [measure([Case("alx", 2, 10, n, batch=GROWTH_BATCH)], repeats)[0] for n in growth]
     print_growth("T", growth, by_budget)
     print_growth("points given before 10 queries", growth, by_capacity)
+    large = measure([Case("alx", 2, LARGE, objective="regularized-entropy")], repeats=1)[0]
+    print(f"D = 2, T = {LARGE}, regularized-entropy: {large['seconds']:.1f} s, peak {large['peak_mib']:.0f} MiB")
     if json is not None:
         result = {"steps": rows, "growth_with_T": by_budget, "growth_with_capacity": by_capacity}
+        result["large"] = large
         write_bytes(json, dumps(result | of_run() | {"cores": _cores()}, indent=1).encode())
 
 
