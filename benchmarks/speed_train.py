@@ -23,7 +23,7 @@ __all__ = ["Case", "flops", "train"]
 
 PAPER_BATCH = Batch(25, 25, 10)
 TWIN_CHUNK = Batch(5, 25, 10)  # the fastest for PyTorch of 50, 250, 1250 and 6250 experiments at once
-GROWTH_BATCH = Batch(8, 4, 4)
+GROWTH_BATCH = Batch(25, 5, 10)  # several chunks per device, as a whole batch has
 LARGE = 40  # a budget whose batch would not fit memory at once
 Row = dict[str, Any]
 
@@ -68,7 +68,9 @@ def train(
     print_growth("T", growth, by_budget)
     print_growth("points given before 10 queries", growth, by_capacity)
     large = measure([Case("alx", 2, LARGE, objective="regularized-entropy")], repeats=1)[0]
-    print(f"D = 2, T = {LARGE}, regularized-entropy: {large['seconds']:.1f} s, peak {large['peak_mib']:.0f} MiB")
+    print(
+        f"D = 2, T = {LARGE}, regularized-entropy: {large['seconds']:.1f} s, peak {large['peak_mib']:.0f} MiB"
+    )
     if json is not None:
         result = {"steps": rows, "growth_with_T": by_budget, "growth_with_capacity": by_capacity}
         result["large"] = large
