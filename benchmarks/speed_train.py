@@ -72,8 +72,8 @@ def train(
         f"D = 2, T = {LARGE}, regularized-entropy: {large['seconds']:.1f} s, peak {large['peak_mib']:.0f} MiB"
     )
     if json is not None:
-        result = {"steps": rows, "growth_with_T": by_budget, "growth_with_capacity": by_capacity}
-        result["large"] = large
+        growths = {"growth_with_T": by_budget, "growth_with_capacity": by_capacity}
+        result = {"steps": rows, "large": large} | growths
         write_bytes(json, dumps(result | of_run() | {"cores": _cores()}, indent=1).encode())
 
 
@@ -216,6 +216,8 @@ def _costs(row: Row) -> tuple[str, str]:
 
 def print_steps(rows: list[Row]) -> None:
     """The table of steps at equal work."""
+    if not rows:
+        return
     table = Table(title=f"One training step, {PAPER_BATCH.experiments} experiments, {_cores()} cores")
     for name in ("D", "T", "objective", "who", "s/step", "of twin", "GFLOP/s", "of peak", *COSTS):
         table.add_column(name, justify="left" if name in ("objective", "who") else "right")
