@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["count_compilations", "race", "summary"]
 
 TURN = 20  # calls in a row before the next one's turn
-REST = 0.005  # seconds between turns: threads of PyTorch's pool go on waiting for work that long
+REST = 0.005  # seconds between turns, in which threads of the one before may come to rest
 
 
 def race(calls: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, np.ndarray]:
