@@ -12,7 +12,7 @@ from jax import Array
 
 __all__ = ["conditional", "factor", "inverse_factor", "invert", "log_density", "solve", "solve_upper"]
 
-LARGEST_BLOCK = 32  # rows up to which eliminating column by column is faster than products of blocks
+LARGEST_BLOCK = 32  # a matrix of at most so many rows is eliminated column by column
 
 
 @jax.custom_vjp

@@ -18,7 +18,6 @@ from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from alx import policy, rollout
-from alx.functions import evaluate
 from alx.objectives import OBJECTIVES, posterior
 from alx.policy import Params, PolicyConfig
 from alx.prior import PRIORS, Prior
@@ -145,14 +144,10 @@ def _divisor(n: int, largest: int) -> int:
 def chunk_loss(config: TrainConfig, chunks: Chunks, params: Params, key: Array, index: Array) -> Array:
     """The loss of one chunk: the mean over all chunks is the mean over all experiments."""
     group, size, per_group, _ = chunks
+    own = jax.random.fold_in(key, 1)
     key_kernel = jax.random.fold_in(jax.random.fold_in(key, 0), index // per_group)
-    key_group, key_own = (
-        jax.random.fold_in(jax.random.fold_in(key, 1), i) for i in (index // per_group, index)
-    )
-    key_simulate, (_, key_size, key_objective) = (
-        jax.random.split(key_group, 3)[0],
-        jax.random.split(key_own, 3),
-    )
+    key_simulate, _, _ = jax.random.split(jax.random.fold_in(own, index // per_group), 3)
+    _, key_size, key_objective = jax.random.split(jax.random.fold_in(own, index), 3)
     experiment = rollout.simulate(key_kernel, key_simulate, config.prior, config.policy, group)
     counted: Array | bool = True
     if per_group > 1:
@@ -241,8 +236,7 @@ def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION
             experiment = rollout.simulate(key_kernel, key_own, config.prior, config.policy, Batch(size))
             trajectory = queries(params, experiment)
             mean = posterior(config.prior, experiment.theta, trajectory, experiment.grid)[0]
-            truth = evaluate(config.prior, experiment.theta, experiment.function, experiment.grid)
-            value = jnp.sqrt(jnp.square(mean - truth).mean(0)).mean()
+            value = jnp.sqrt(jnp.square(mean - experiment.f_grid).mean(0)).mean()
             return total + jnp.where(inside, value, 0) / number, None
 
         zero = jax.lax.pcast(jnp.zeros(()), AXIS, to="varying")

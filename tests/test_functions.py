@@ -117,6 +117,7 @@ def test_the_series_of_cos_and_its_slope_are_numpys(dtype):
         value, back = jax.vjp(jax.jit(functions.cos), angle)
         value, slope = np.asarray(value), np.asarray(back(np.ones_like(angle))[0])
     assert value.dtype == slope.dtype == dtype
-    atol = 40 * 150 * np.finfo(dtype).eps / (2 * np.pi)
-    np.testing.assert_allclose(value, np.cos(angle.astype(float)), atol=atol)
-    np.testing.assert_allclose(slope, -np.sin(angle.astype(float)), atol=atol)
+    # The angle itself is known to a rounding of its size.
+    atol = 4 * np.finfo(dtype).eps * np.maximum(1, np.abs(angle))
+    assert (np.abs(value - np.cos(angle.astype(float))) < atol).all()
+    assert (np.abs(slope + np.sin(angle.astype(float))) < atol).all()
