@@ -23,6 +23,9 @@ def enable() -> None:
         return
     jax.config.update("jax_compilation_cache_dir", str(where))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    if jax.__version_info__ < (0, 11) and "JAX_LOGGING_LEVEL" not in os.environ:
+        # These take what was compiled on this very machine for another machine's, and say so at length.
+        jax.config.update("jax_logging_level", "CRITICAL")
     keep_matplotlib()
 
 

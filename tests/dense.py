@@ -101,12 +101,12 @@ class Single:
         return np.log(self.posterior(self.grid)[1].mean())
 
     def dad(self, weights):
-        """With the weights ``[C, L]`` of the contrastive functions."""
+        """With the weights ``[C, L]`` of the contrastive functions, which have the shift of f_0."""
         x, y = self.x[-self.T :], self.y[-self.T :]
         sd = self.theta.noise**0.5
         fits = [norm.logpdf(y, evaluate(self.prior, self.theta, self.function, x), sd).sum()]
         for w in weights:
-            other = self.function._replace(weights=w, mean=window_mean(w, *self.function[1:3]))
+            other = self.function._replace(weights=w)
             fits.append(norm.logpdf(y, evaluate(self.prior, self.theta, other, x), sd).sum())
         return logsumexp(fits) - np.log(len(fits)) - fits[0]
 

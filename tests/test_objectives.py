@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import simulated
 
+from alx import functions, rollout
 from alx import prior as priors
-from alx import rollout
 from alx.objectives import CONTRASTIVE, HELD_OUT, MIXTURE, MODEL, OBJECTIVES
 from alx.policy import PolicyConfig
 from alx.prior import KERNELS, PRIORS, Prior
@@ -29,8 +29,8 @@ def dense_loss(name, prior, experiment, trajectory, index):
     single = dense.Single(prior, experiment, trajectory, index)
     key, n = jax.random.key(KEY), experiment.noise.shape[-1]
     if name == "dad":
-        weights = np.asarray(jax.random.normal(key, (CONTRASTIVE, *experiment.function.weights.shape)), float)
-        return single.dad(weights[..., index] * (2 / weights.shape[1] * single.theta.variance) ** 0.5)
+        weights = np.asarray(jax.random.normal(key, (CONTRASTIVE, functions.FEATURES)), float)
+        return single.dad(weights * (2 / functions.FEATURES * single.theta.variance) ** 0.5)
     if name in ("predictive", "refitted-error"):
         draws = jax.jit(priors.sample, static_argnums=(1, 2, 3))(key, MODEL, len(trajectory.x), (MIXTURE, n))
         own = [dense.pick(type(draws)(*(a[..., m, :] for a in draws)), index) for m in range(MIXTURE)]
@@ -161,6 +161,21 @@ def test_dad_is_bounded_and_reaches_its_bound():
     bound = -np.log(CONTRASTIVE + 1)
     assert (values >= bound - 1e-5).all()
     assert np.median(values) < bound + 1e-3
+
+
+def test_dad_is_the_information_where_it_does_not_saturate():
+    """I(f; y) = H(y) - H(noise), and sPCE is close to it when C is far above its exponential."""
+    prior, config = Prior(noise_sd=(0.7, 0.7)), PolicyConfig(1, 3, 0)
+    experiment = simulated.experiments(prior, config, Batch(20_000))
+    x = simulated.trajectories(config, experiment).x
+    y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
+    mask = np.ones((3, 1), bool)
+    bound = -loss("dad", prior, 3, experiment, x, y, mask)
+    h_noise = 1.5 * np.log(2 * np.pi * np.e * 0.49)
+    information = -loss("entropy-v2", prior, 3, experiment, x, y, mask) - h_noise
+    error = np.std(bound - information) / len(bound) ** 0.5
+    assert abs(np.mean(bound - information)) < 4 * error + 0.01
+    assert np.mean(information) > 1
 
 
 def test_more_data_leave_less_variance():

@@ -83,3 +83,11 @@ def test_double_precision_gives_the_same_answers():
     _compile.cache_clear()
     np.testing.assert_allclose(double, single, atol=1e-5)
     assert np.ptp(single, 0).min() > 1e-3, "the answers depend on the data"
+
+
+def test_large_sums_of_products_are_right():
+    """jax 0.10.2 gets them wrong on CPUs (jax-ml/jax#39103), and no version that alx allows may."""
+    rng = np.random.default_rng(0)
+    weights, values = np.float32(rng.normal(size=(10, 1, 16384))), np.float32(rng.normal(size=(10, 3, 16384)))
+    total = jax.jit(lambda a, b: (a * b).sum(0))(weights, values)
+    np.testing.assert_allclose(total, (weights.astype(float) * values).sum(0), atol=1e-4)
