@@ -31,7 +31,6 @@ import tyro
 from jax import Array
 from rich.console import Console
 from rich.table import Table
-from scipy.stats import wilcoxon
 
 import alx
 from alx import cache, provenance, training
@@ -49,6 +48,7 @@ from benchmarks.simulated import (
     rmse_refitted,
     sobol_queries,
 )
+from benchmarks.statistics import p_below
 
 Rows = dict[str, np.ndarray]  # RMSE per function
 
@@ -136,10 +136,7 @@ def report(rows: Rows, refitted: Rows, title: str) -> dict:
         against = f"{100 * (values.mean() / static - 1):+.1f} %"
         table.add_row(name, f"{values.mean():.4f}", f"{error:.4f}", against, f"{refitted[name].mean():.4f}")
     ratio, error = share(rows)
-    p = {
-        name: float(wilcoxon(rows["policy"], rows[name], alternative="less")[1])  # pyright: ignore
-        for name in ("blind", "sobol", "random")
-    }
+    p = {name: p_below(rows["policy"], rows[name]) for name in ("blind", "sobol", "random")}
     console = Console()
     console.print(table)
     console.print(f"share of the ceiling: {100 * ratio:.0f} % ± {100 * error:.0f} %")

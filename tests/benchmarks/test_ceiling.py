@@ -10,7 +10,7 @@ from alx.objectives import posterior
 from alx.policy import PolicyConfig
 from alx.prior import PRIORS
 from alx.rollout import Trajectory
-from benchmarks import active, ceiling, simulated
+from benchmarks import active, ceiling, in_distribution, simulated
 
 PRIOR = PRIORS["nonstationary"]
 
@@ -113,3 +113,18 @@ def test_the_report_has_a_row_for_each_way_and_the_share(capsys):
     assert result["share"] == pytest.approx(2 / 3, abs=0.01)
     assert result["refitted"]["policy"] == pytest.approx(2 * result["rmse"]["policy"])
     assert max(result["p"].values()) < 1e-6
+
+
+def test_fresh_functions_are_compared_in_pairs():
+    """A fresh static network is a Sobol design: ahead of Random, its figures are those of its queries."""
+    config = PolicyConfig(1, 6, network="static")
+    fresh = policy.Policy(policy.init(jax.random.key(0), config), config)
+    cells = in_distribution.row(fresh, PRIORS["paper"], functions=60, seed=3)
+    problem = simulated.draw(PRIORS["paper"], config, 60, 3)
+    queries = simulated.policy_queries(problem, fresh.params, config)
+    random, sobol, greedy, own, p_random, _, ratio = (float(cell) for cell in cells)
+    np.testing.assert_allclose(own, simulated.rmse(problem, queries).mean(), atol=1e-4)
+    np.testing.assert_allclose(ratio, own / greedy, atol=2e-3)
+    assert own < random
+    assert p_random < 0.05
+    assert sobol != own
