@@ -119,8 +119,8 @@ def test_fresh_functions_are_compared_in_pairs():
     """A fresh static network is a Sobol design: ahead of Random, its figures are those of its queries."""
     config = PolicyConfig(1, 6, network="static")
     fresh = policy.Policy(policy.init(jax.random.key(0), config), config)
-    cells = in_distribution.row(fresh, PRIORS["paper"], functions=60, seed=3)
-    problem = simulated.draw(PRIORS["paper"], config, 60, 3)
+    cells = in_distribution.row(fresh, PRIORS["wide"], functions=60, seed=3)
+    problem = simulated.draw(PRIORS["wide"], config, 60, 3)
     queries = simulated.policy_queries(problem, fresh.params, config)
     random, sobol, greedy, own, p_random, _, ratio = (float(cell) for cell in cells)
     np.testing.assert_allclose(own, simulated.rmse(problem, queries).mean(), atol=1e-4)
