@@ -166,7 +166,7 @@ def test_dad_is_bounded_and_reaches_its_bound():
 def test_dad_is_the_information_where_it_does_not_saturate():
     """I(f; y) = H(y) - H(noise), and sPCE is close to it when C is far above its exponential."""
     prior, config = Prior(noise_sd=(0.7, 0.7)), PolicyConfig(1, 3, 0)
-    experiment = simulated.experiments(prior, config, Batch(20_000))
+    experiment = simulated.experiments(prior, config, Batch(5000))
     x = simulated.trajectories(config, experiment).x
     y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
     mask = np.ones((3, 1), bool)
