@@ -1,4 +1,4 @@
-"""Dense layer, layer norm and softplus on the leading axis, each with a backward rule of its own.
+"""Dense layer, bias, layer norm and softplus on the leading axis, each with a backward rule of its own.
 
 They compute what `jnp` would and differ in speed on a CPU, where most of a training step is spent in them.
 Differentiated automatically, a product with experiments on the trailing axis comes out transposed and is
@@ -9,12 +9,27 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["column", "dense", "normalise", "softplus"]
+__all__ = ["column", "dense", "normalise", "shift", "softplus"]
 
 
 def column(vector: Array, like: Array) -> Array:
     """The vector along the leading axis of `like`."""
     return vector.reshape(vector.shape + (1,) * (like.ndim - 1))
+
+
+@jax.custom_vjp
+def shift(x: Array, bias: Array) -> Array:
+    """x + bias along the leading axis."""
+    return x + column(bias, x)
+
+
+def _shift_backward(_, g):
+    # A product of the shape of `dense`'s gradient, several times as fast as a sum over the trailing axes.
+    ones = jnp.ones((8, g.size // g.shape[0]), g.dtype)
+    return g, _times_transposed(g.reshape(g.shape[0], -1), ones)[:, 0]
+
+
+shift.defvjp(lambda x, bias: (shift(x, bias), None), _shift_backward)
 
 
 @jax.custom_vjp
@@ -26,7 +41,11 @@ def dense(kernel: Array, x: Array) -> Array:
 def _dense_backward(residuals, g):
     kernel, x = residuals
     flat_g, flat_x = g.reshape(g.shape[0], -1), x.reshape(x.shape[0], -1)
-    return jax.lax.dot_general(flat_g, flat_x, (((1,), (1,)), ((), ()))), jnp.tensordot(kernel.T, g, 1)
+    return _times_transposed(flat_g, flat_x), jnp.tensordot(kernel.T, g, 1)
+
+
+def _times_transposed(a: Array, b: Array) -> Array:
+    return jax.lax.dot_general(a, b, (((1,), (1,)), ((), ())))
 
 
 dense.defvjp(lambda kernel, x: (dense(kernel, x), (kernel, x)), _dense_backward)

@@ -19,7 +19,7 @@ from jax import Array
 from scipy.stats import qmc
 
 from alx.attention import attend
-from alx.layers import column, dense, normalise, softplus
+from alx.layers import column, dense, normalise, shift, softplus
 from alx.pooling import pool
 
 __all__ = ["Network", "Policy", "PolicyConfig", "apply", "decide", "encode", "init"]
@@ -119,7 +119,7 @@ class Linear(nnx.Module):
 
     def __call__(self, x: Array) -> Array:
         out = dense(self.kernel[...], x)
-        return out if self.bias is None else out + column(self.bias[...], out)
+        return out if self.bias is None else shift(out, self.bias[...])
 
 
 class LayerNorm(nnx.Module):

@@ -124,10 +124,13 @@ def test_layers_differentiate_like_jnp():
     for mine, plain in (
         (layers.softplus, jax.nn.softplus),
         (layers.normalise, plain_norm),
+        (lambda x: layers.shift(x, jnp.arange(5.0)), lambda x: x + jnp.arange(5.0)[:, None, None]),
         (lambda x: layers.dense(kernel, x)[:5], lambda x: jnp.einsum("oi,i...->o...", kernel, x)[:5]),
     ):
         (out, vjp), (expected, expected_vjp) = jax.vjp(mine, x), jax.vjp(plain, x)
         assert_close((out, vjp(g)), (expected, expected_vjp(g)), 1e-5)
+    bias = jnp.arange(5.0)
+    assert_close(jax.grad(lambda bias: (layers.shift(x, bias) * g).sum())(bias), g.sum((1, 2)), 1e-5)
     assert_close(
         jax.grad(lambda kernel: (layers.dense(kernel, x)[:5] * g).sum())(kernel),
         jax.grad(lambda kernel: (jnp.einsum("oi,i...->o...", kernel, x)[:5] * g).sum())(kernel),
