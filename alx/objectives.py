@@ -137,7 +137,7 @@ def dad(key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajector
     amplitude = prior.amplitude(prior_, theta, x)
     features = amplitude * functions.features(prior_, theta, function, x)
     own = (function.weights[:, None] * features).sum(0)
-    weights = jax.random.normal(key, (CONTRASTIVE, functions.FEATURES))
+    weights = jax.random.normal(key, (CONTRASTIVE, functions.FEATURES), features.dtype)
     others = dense(weights, jnp.sqrt(2 / functions.FEATURES * theta.variance) * features)
     unshifted = y + amplitude * function.mean
     fits = -0.5 * (jnp.square(unshifted - jnp.concatenate([own[None], others])) / theta.noise).sum(1)
@@ -180,7 +180,8 @@ def _fitted_mean(key: Array, trajectory: Trajectory, x: Array) -> Array:
     The mean over draws of `MODEL`, each weighted by its evidence with the signal variance at its best.
     """
     mask = trajectory.mask
-    y = jnp.where(mask, trajectory.y, 0)
+    draws = prior.sample(key, MODEL, trajectory.x.shape[0], (MIXTURE, trajectory.y.shape[-1]))
+    y = jnp.where(mask, trajectory.y, 0).astype(draws.noise.dtype)
 
     def fit(theta: Theta) -> tuple[Array, Array]:
         # Only the ratio of noise and signal matters to the mean.
@@ -190,7 +191,6 @@ def _fitted_mean(key: Array, trajectory: Trajectory, x: Array) -> Array:
         mean, best_variance = (cross * weights[:, None]).sum(0), (y * weights).sum(0)
         return mean, -0.5 * (log_det + mask.sum(0) * jnp.log(best_variance + 1e-9))
 
-    draws = prior.sample(key, MODEL, trajectory.x.shape[0], (MIXTURE, y.shape[-1]))
     means, evidence = jax.lax.map(fit, jax.tree.map(lambda a: jnp.moveaxis(a, -2, 0), draws))
     return (means * jax.nn.softmax(evidence, axis=0)[:, None]).sum(0)
 

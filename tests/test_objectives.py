@@ -29,7 +29,8 @@ def dense_loss(name, prior, experiment, trajectory, index):
     single = dense.Single(prior, experiment, trajectory, index)
     key, n = jax.random.key(KEY), experiment.noise.shape[-1]
     if name == "dad":
-        weights = np.asarray(jax.random.normal(key, (CONTRASTIVE, functions.FEATURES)), float)
+        drawn = jax.random.normal(key, (CONTRASTIVE, functions.FEATURES), experiment.noise.dtype)
+        weights = np.asarray(drawn, float)
         return single.dad(weights * (2 / functions.FEATURES * single.theta.variance) ** 0.5)
     if name in ("predictive", "refitted-error"):
         draws = jax.jit(priors.sample, static_argnums=(1, 2, 3))(key, MODEL, len(trajectory.x), (MIXTURE, n))
