@@ -64,8 +64,8 @@ def train(
         rows += _compare(cases, repeats)
     print_steps(rows)
     by_budget = [measure([Case("alx", 2, T, batch=GROWTH_BATCH)], repeats)[0] for T in growth]
-    by_capacity = [measure([Case("alx", 2, 10, n, batch=GROWTH_BATCH)], repeats)[0] for n in growth]
     print_growth("T", growth, by_budget)
+    by_capacity = [measure([Case("alx", 2, 10, n, batch=GROWTH_BATCH)], repeats)[0] for n in growth]
     print_growth("points given before 10 queries", growth, by_capacity)
     large = measure([Case("alx", 2, LARGE, objective="regularized-entropy")], repeats=1)[0]
     print(
