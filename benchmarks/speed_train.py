@@ -244,6 +244,7 @@ def print_growth(name: str, values: tuple[int, ...], rows: list[Row]) -> None:
             exponent = f"{math.log(row['seconds'] / previous[1]) / math.log(value / previous[0]):.2f}"
         previous = value, row["seconds"]
         table.add_row(str(value), f"{row['seconds']:.3f}", exponent, *_costs(row))
-    overall = math.log(rows[-1]["seconds"] / rows[0]["seconds"]) / math.log(values[-1] / values[0])
-    table.caption = f"From {values[0]} to {values[-1]}: exponent {overall:.2f}"
+    if len(rows) > 1:
+        overall = math.log(rows[-1]["seconds"] / rows[0]["seconds"]) / math.log(values[-1] / values[0])
+        table.caption = f"From {values[0]} to {values[-1]}: exponent {overall:.2f}"
     Console(width=110).print(table)

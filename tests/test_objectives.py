@@ -152,6 +152,21 @@ def test_compiled_is_eager():
     np.testing.assert_allclose(eager, compiled, rtol=1e-4, atol=1e-4)
 
 
+@every_objective
+def test_single_precision_data_are_differentiated_in_a_double_precision_process(name):
+    prior, config = PRIORS["broad"], PolicyConfig(1, 2)
+    experiment = simulated.experiments(prior, config, Batch(2))
+    x, y, mask, _ = simulated.trajectories(config, experiment)
+
+    def total(x):
+        return OBJECTIVES[name](jax.random.key(KEY), prior, experiment, Trajectory(x, y, mask, 2)).sum()
+
+    with jax.enable_x64(True):
+        gradient = jax.jit(jax.grad(total))(np.float32(x))
+        assert gradient.dtype == np.float32
+        assert np.isfinite(gradient).all()
+
+
 def test_dad_is_bounded_and_reaches_its_bound():
     """With little noise and functions far apart the true one is certain."""
     prior, config = Prior(noise_sd=(0.01, 0.01)), PolicyConfig(1, 6)
