@@ -34,6 +34,8 @@ class Request:
         steps: number of steps.
         lr: initial learning rate.
         clip: largest global norm of a gradient.
+        chunk: at most so many experiments are simulated together (64, which stay in the cache of a CPU; an
+            accelerator has room for more).
         seed: seed of everything random (0).
         seeds: train that many seeds (1), from `seed` on, and keep the best by the mean of the
             last 500 losses.
@@ -56,6 +58,7 @@ class Request:
     steps: int | None = None
     lr: float | None = None
     clip: float | None = None
+    chunk: int | None = None
     seed: int | None = None
     seeds: int | None = None
 
@@ -69,7 +72,7 @@ def config(request: Request) -> TrainConfig:
     defaults = _paper(request) if request.paper else _default(request)
     chosen = {
         name: value
-        for name in ("objective", "warmup", "steps", "lr", "clip")
+        for name in ("objective", "warmup", "steps", "lr", "clip", "chunk")
         if (value := getattr(request, name)) is not None
     }
     if request.batch is not None:

@@ -30,6 +30,8 @@ VALIDATION = 512  # held-out functions
 AXIS = "experiments"
 FRESH = Batch(256)  # a kernel and a function for each experiment
 VECTOR = 16  # numbers that a processor works on at once
+CHUNK = 64  # experiments that stay in a processor's cache,
+ATTENDING = 21  # with up to so many points that attend to each other
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +51,8 @@ class TrainConfig:
         lr: initial learning rate; it decays by 2 % every 50 steps.
         clip: largest global norm of a gradient.
         seed: seed of everything random.
-        chunk: at most so many experiments are simulated together.
+        chunk: at most so many experiments are simulated together; None takes what stays in the cache of a
+            processor, see `largest_chunk`.
     """
 
     policy: PolicyConfig
@@ -62,7 +65,7 @@ class TrainConfig:
     lr: float = 1e-3
     clip: float = 1.0
     seed: int = 0
-    chunk: int = 64
+    chunk: int | None = None
 
     def __post_init__(self):
         if self.objective not in OBJECTIVES:
@@ -74,8 +77,9 @@ class TrainConfig:
                 f"batch must be three whole numbers of at least 1, KERNELS FUNCTIONS NOISES, got {self.batch}"
             )
         for name in ("steps", "chunk"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
         if self.warmup < 0:
             raise ValueError(f"warmup must be at least 0 steps, got {self.warmup}")
         for name in ("lr", "clip"):
@@ -137,6 +141,20 @@ def cut(batch: Batch, largest: int) -> Chunks:
     return Chunks(group, size, per_group, batch.kernels // kernels * per_group)
 
 
+def largest_chunk(config: TrainConfig) -> int:
+    """How many experiments to simulate together: 64, but fewer if many points attend to each other.
+
+    Attention among all points is quadratic in their number: at T = 40 and 80 the paper's network took twice
+    and three times as long in chunks twice as large.
+    """
+    if config.chunk is not None:
+        return config.chunk
+    if config.policy.network != "paper":
+        return CHUNK
+    fitting = CHUNK * ATTENDING // config.policy.capacity
+    return min(max(fitting // VECTOR, 1) * VECTOR, CHUNK)
+
+
 def _divisor(n: int, largest: int) -> int:
     return max(d for d in range(1, min(n, largest) + 1) if n % d == 0)
 
@@ -177,7 +195,7 @@ def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State,
 
 def jitted_step(config: TrainConfig, mesh: Mesh):
     """The training step under `jax.jit`; see `make_step`."""
-    chunks = cut(config.batch, config.chunk)
+    chunks = cut(config.batch, largest_chunk(config))
     transform = optimizer(config)
     key = jax.random.fold_in(jax.random.key(config.seed), 1)
 
@@ -225,7 +243,7 @@ def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION
     Returns two compiled functions of params: RMSE of the policy, and RMSE of uniform queries, which need no
     params. The held-out functions are the same whatever the training seed.
     """
-    size = min(config.chunk, functions)
+    size = min(config.chunk or CHUNK, functions)
     number = functions // size
     key = jax.random.key(2**31 + 1)
 

@@ -23,7 +23,7 @@ __all__ = ["Case", "flops", "train"]
 
 PAPER_BATCH = Batch(25, 25, 10)
 TWIN_CHUNK = Batch(5, 25, 10)  # the fastest for PyTorch of 50, 250, 1250 and 6250 experiments at once
-GROWTH_BATCH = Batch(25, 5, 10)  # several chunks per device, as a whole batch has
+GROWTH_BATCH = Batch(5, 25, 10)  # several chunks per device, as a whole batch has
 LARGE = 40  # a budget whose batch would not fit memory at once
 Row = dict[str, Any]
 

@@ -45,6 +45,7 @@ def call(monkeypatch, capsys, tmp_path):
         ("--dim 1 --T 5 --prior flat", "got 'flat'"),
         ("--dim 1 --T 5 --objective dad --myopic", "myopic training has no objective dad"),
         ("--dim 1 --T 5 --steps 0", "steps must be at least 1"),
+        ("--dim 1 --T 5 --chunk 0", "chunk must be at least 1"),
         ("--dim 1 --T 5 --lr -1", "lr must be a positive number"),
         ("--dim 1 --T 5 --seed -1", "seed must be"),
         ("--dim 1 --T 5 --seeds 0", "--seeds must be at least 1"),

@@ -15,7 +15,7 @@ from alx.objectives import OBJECTIVES
 from alx.policy import PolicyConfig
 from alx.prior import Prior
 from alx.rollout import Batch
-from alx.training import TrainConfig, cut, initial_state, make_step, make_validation
+from alx.training import TrainConfig, cut, initial_state, largest_chunk, make_step, make_validation
 
 STATIC = TrainConfig(PolicyConfig(1, 2, network="static"), batch=Batch(12), chunk=4, seed=3)
 
@@ -50,6 +50,23 @@ def test_a_batch_is_cut_into_even_chunks(batch, largest, chunks):
     assert cut(batch, largest) == chunks
 
 
+@pytest.mark.parametrize(
+    ("network", "T", "chunk", "largest"),
+    [
+        ("paper", 10, None, 64),
+        ("paper", 20, None, 64),
+        ("paper", 40, None, 32),
+        ("paper", 80, None, 16),
+        ("paper", 800, None, 16),
+        ("paper", 80, 1000, 1000),
+        ("anchors", 80, None, 64),
+        ("static", 80, 5, 5),
+    ],
+)
+def test_fewer_experiments_go_together_where_many_points_attend_to_each_other(network, T, chunk, largest):
+    assert largest_chunk(TrainConfig(PolicyConfig(1, T, network=network), chunk=chunk)) == largest
+
+
 def test_the_warmup_minimises_the_integrated_variance():
     """The losses tell: a step of that, then the objective asked for."""
     mesh = mesh_of(1)
@@ -71,7 +88,7 @@ def test_the_result_does_not_depend_on_the_number_of_devices(devices):
 
 
 def test_the_loss_is_the_mean_over_all_chunks_and_the_first_update_is_that_of_its_gradient():
-    chunks = cut(STATIC.batch, STATIC.chunk)
+    chunks = cut(STATIC.batch, largest_chunk(STATIC))
     params = initial_state(STATIC, mesh_of(1)).params
     key = jax.random.fold_in(jax.random.fold_in(jax.random.key(STATIC.seed), 1), 0)
     one = jax.jit(jax.value_and_grad(lambda p, i: training.chunk_loss(STATIC, chunks, p, key, i)))
@@ -157,7 +174,7 @@ def test_myopic_and_nonmyopic_training_are_one_where_there_is_one_query():
     losses = []
     for myopic in (False, True):
         config = TrainConfig(PolicyConfig(1, 1, network="static"), myopic=myopic, batch=Batch(4))
-        chunks = cut(config.batch, config.chunk)
+        chunks = cut(config.batch, largest_chunk(config))
         params = initial_state(config, mesh_of(1)).params
         loss = jax.jit(
             lambda p, c=config, d=chunks: training.chunk_loss(c, d, p, jax.random.key(0), jnp.int32(0))
