@@ -26,7 +26,9 @@ def groups(evaluation: Evaluation, dim: int) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for method, record in evaluation.records.items():
         if record["config"]["dim"] == dim:
-            found.setdefault(str(record.get("objective", "unknown")), []).append(method)
+            objective = str(record.get("objective", "unknown"))
+            single_queries = record.get("training", {}).get("myopic", False)
+            found.setdefault(f"myopic {objective}" if single_queries else objective, []).append(method)
     return found if any(len(methods) > 1 for methods in found.values()) else {}
 
 
