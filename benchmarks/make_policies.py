@@ -28,8 +28,9 @@ FUNCTIONS = 200
 # With lr 1e-3 the paper's network stays among smooth paths at D = 2 for thousands of steps; with 3e-4 it
 # leaves them after some hundred.
 PAPER = "--network paper --prior paper --lr 3e-4 --steps 4000"
-ROLLOUTS = "--batch 25 10 1"  # of the paper's 25 x 25 x 10: more kernels in the same time
-SINGLE_QUERIES = "--batch 250 5 1"  # of the paper's 250 x 5 x 5
+# Instead of the paper's 25 x 25 x 10 and 250 x 5 x 5: more kernels in the same time, in whole chunks.
+ROLLOUTS = "--batch 32 8 1"
+SINGLE_QUERIES = "--batch 256 4 1"
 
 
 @dataclasses.dataclass(frozen=True)
