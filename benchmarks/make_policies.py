@@ -25,10 +25,8 @@ RUNS = Path("runs/policies")
 SHIPPED = Path(__file__).parent.parent / "alx" / "policies"
 FUNCTIONS = 200
 
-# With lr 1e-3 the paper's network stays among smooth paths at D = 2 for thousands of steps; with 3e-4 it
-# leaves the worst of them after some hundred, and then hardly improves any more.
-PAPER = "--network paper --prior paper --lr 3e-4"
-STEPS = {"dim1-T10": 4000, "dim2-T20": 2500}
+PAPER = "--network paper --prior paper --lr 5e-4"
+STEPS = {"dim1-T10": 2000, "dim2-T20": 2500}
 # Instead of the paper's 25 x 25 x 10 and 250 x 5 x 5: more kernels in the same time, in whole chunks.
 ROLLOUTS = "--batch 32 8 1"
 SINGLE_QUERIES = "--batch 256 4 1"

@@ -28,6 +28,19 @@ def test_the_network_of_the_paper_has_its_parameters():
     assert count(PolicyConfig(2, 20, network="paper")) == 48_130
 
 
+def test_weights_start_uniform_up_to_one_over_the_root_of_the_inputs_and_the_encoders_at_five_times_that():
+    params = policy.init(jax.random.key(0), PolicyConfig(2, 20, network="paper"))
+    for layer, inputs, scale in (
+        (params["encoder"]["inner"], 3, 5),
+        (params["encoder"]["outer"], 512, 1),
+        (params["first"]["query"], 32, 1),
+        (params["decoder"]["inner"], 32, 1),
+    ):
+        weights = np.abs(layer["kernel"]) * inputs**0.5 / scale
+        assert 0.99 < weights.max() <= 1
+        np.testing.assert_allclose(weights.mean(), 0.5, atol=0.03)
+
+
 @pytest.mark.parametrize("dim", [1, 2, 3, 5])
 @every_network
 def test_it_is_a_function_of_the_set(network, dim):
