@@ -26,10 +26,9 @@ SHIPPED = Path(__file__).parent.parent / "alx" / "policies"
 FUNCTIONS = 200
 
 PAPER = "--network paper --prior paper --lr 5e-4"
-STEPS = {"dim1-T10": 2000, "dim2-T20": 2500}
 # Instead of the paper's 25 x 25 x 10 and 250 x 5 x 5: more kernels in the same time, in whole chunks.
-ROLLOUTS = "--batch 32 8 1"
-SINGLE_QUERIES = "--batch 256 4 1"
+ROLLOUTS = {"dim1-T10": "--batch 32 8 1 --steps 2000", "dim2-T20": "--batch 32 8 1 --steps 2500"}
+SINGLE_QUERIES = "--batch 256 4 1 --steps 1000"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,14 +52,14 @@ def recipes() -> dict[str, Recipe]:
             f"{arguments} --network static --objective integrated-variance --lr 3e-3 --steps 2000",
         )
         for name, extra in (
-            ("entropy", f"{ROLLOUTS} --objective entropy"),
-            ("regularized-entropy", f"{ROLLOUTS} --objective regularized-entropy"),
+            ("entropy", f"{ROLLOUTS[size]} --objective entropy"),
+            ("regularized-entropy", f"{ROLLOUTS[size]} --objective regularized-entropy"),
             ("myopic", f"{SINGLE_QUERIES} --objective regularized-entropy --myopic"),
-            ("dad", f"{ROLLOUTS} --objective dad"),
+            ("dad", f"{ROLLOUTS[size]} --objective dad"),
         ):
             made[f"paper-{name}-{size}"] = Recipe(
                 f"the paper's network and its {name} objective, for comparison",
-                f"{arguments} {PAPER} --steps {STEPS[size]} {extra}",
+                f"{arguments} {PAPER} {extra}",
             )
     return made
 
