@@ -25,10 +25,14 @@ RUNS = Path("runs/policies")
 SHIPPED = Path(__file__).parent.parent / "alx" / "policies"
 FUNCTIONS = 200
 
-PAPER = "--network paper --prior paper --lr 5e-4"
+PAPER = "--network paper --prior paper"
 # Instead of the paper's 25 x 25 x 10 and 250 x 5 x 5: more kernels in the same time, in whole chunks.
-ROLLOUTS = {"dim1-T10": "--batch 32 8 1 --steps 2000", "dim2-T20": "--batch 32 8 1 --steps 2500"}
-SINGLE_QUERIES = "--batch 256 4 1 --steps 1000"
+# At D = 2 and 5e-4 the losses of long trajectories jump up again and again.
+ROLLOUTS = {
+    "dim1-T10": "--batch 32 8 1 --lr 5e-4 --steps 2000",
+    "dim2-T20": "--batch 32 8 1 --lr 2e-4 --steps 1500",
+}
+SINGLE_QUERIES = "--batch 256 4 1 --lr 5e-4 --steps 1000"
 
 
 @dataclasses.dataclass(frozen=True)
