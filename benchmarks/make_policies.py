@@ -32,6 +32,7 @@ ROLLOUTS = {
     "dim1-T10": "--batch 32 8 1 --lr 5e-4 --steps 2000",
     "dim2-T20": "--batch 32 8 1 --lr 2e-4 --steps 1500",
 }
+ONE_DEVICE = " --devices 1"  # so the seeds of the ablation, of which these are the first, train side by side
 SINGLE_QUERIES = "--batch 256 4 1 --lr 5e-4 --steps 1000"
 
 
@@ -63,7 +64,7 @@ def recipes() -> dict[str, Recipe]:
         ):
             made[f"paper-{name}-{size}"] = Recipe(
                 f"the paper's network and its {name} objective, for comparison",
-                f"{arguments} {PAPER} {extra}",
+                f"{arguments} {PAPER} {extra}{ONE_DEVICE if size == 'dim1-T10' else ''}",
             )
     return made
 
