@@ -43,7 +43,7 @@ def picture(evaluation: Evaluation, dim: int) -> Figure | None:
     times = {m: float(np.mean([summary(evaluation.rows, t, m).query_ms for t in tasks])) for m in methods}
     losses = any(evaluation.records[m].get("losses") for m in times)
     panels = losses + len(tasks) + 1
-    figure, axes = plt.subplots(panels, 1, figsize=(6, 2.3 * panels), squeeze=False)
+    figure, axes = plt.subplots(panels, 1, figsize=(6, 2.7 * panels), squeeze=False)
     axes = list(axes[:, 0])
     if losses:
         _losses(axes.pop(0), evaluation, found)
@@ -74,5 +74,5 @@ def _marks(axis, found: dict[str, list[str]], value: dict[str, float]) -> None:
         spread = np.linspace(-0.15, 0.15, len(values)) if len(values) > 1 else np.zeros(1)
         axis.plot(i + spread, values, "o", color=COLOURS[i % len(COLOURS)])
         axis.hlines(np.mean(values), i - 0.25, i + 0.25, color=COLOURS[i % len(COLOURS)])
-    axis.set_xticks(range(len(found)), list(found))
+    axis.set_xticks(range(len(found)), [name.replace(" ", "\n").replace("-", "-\n") for name in found])
     axis.set_xlim(-0.5, len(found) - 0.5)
