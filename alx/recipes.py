@@ -34,8 +34,8 @@ class Request:
         steps: number of steps.
         lr: initial learning rate.
         clip: largest global norm of a gradient.
-        chunk: at most so many experiments are simulated together (64, which stay in the cache of a CPU; an
-            accelerator has room for more).
+        chunk: at most so many experiments are simulated together (64 or less, which stay in the cache of a
+            CPU; an accelerator has room for more). Other chunks draw other random numbers.
         seed: seed of everything random (0).
         seeds: train that many seeds (1), from `seed` on, and keep the best by the mean of the
             last 500 losses.

@@ -241,9 +241,9 @@ def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION
     """RMSE of the GP posterior with the true theta on held-out functions, after T queries.
 
     Returns two compiled functions of params: RMSE of the policy, and RMSE of uniform queries, which need no
-    params. The held-out functions are the same whatever the training seed.
+    params. The held-out functions are the same whatever the training seed and its chunks.
     """
-    size = min(config.chunk or CHUNK, functions)
+    size = min(CHUNK, functions)
     number = functions // size
     key = jax.random.key(2**31 + 1)
 

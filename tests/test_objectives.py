@@ -158,13 +158,13 @@ def test_single_precision_data_are_differentiated_in_a_double_precision_process(
     experiment = simulated.experiments(prior, config, Batch(2))
     x, y, mask, _ = simulated.trajectories(config, experiment)
 
-    def total(x):
+    def total(x, y):
         return OBJECTIVES[name](jax.random.key(KEY), prior, experiment, Trajectory(x, y, mask, 2)).sum()
 
     with jax.enable_x64(True):
-        gradient = jax.jit(jax.grad(total))(np.float32(x))
-        assert gradient.dtype == np.float32
-        assert np.isfinite(gradient).all()
+        for gradient in jax.jit(jax.grad(total, argnums=(0, 1)))(np.float32(x), np.float32(y)):
+            assert gradient.dtype == np.float32
+            assert np.isfinite(gradient).all()
 
 
 def test_dad_is_bounded_and_reaches_its_bound():

@@ -183,6 +183,15 @@ def test_myopic_and_nonmyopic_training_are_one_where_there_is_one_query():
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
 
 
+def test_the_held_out_functions_do_not_depend_on_the_chunks_of_training():
+    mesh = mesh_of(1)
+    params = initial_state(STATIC, mesh).params
+    values = [
+        make_validation(dataclasses.replace(STATIC, chunk=chunk), mesh, 128)[0](params) for chunk in (None, 5)
+    ]
+    assert values[0] == values[1]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
