@@ -19,7 +19,7 @@ Positional = tyro.conf.Positional
 
 
 def list_policies(name: Positional[str | None] = None) -> None:
-    """Print the names of the shipped policies with the title of their cards, or the card of one.
+    """Print the shipped policies, a line each with the title of their cards, or the card of one.
 
     Args:
         name: the policy whose whole card is printed.
@@ -28,8 +28,7 @@ def list_policies(name: Positional[str | None] = None) -> None:
         print(card(name).rstrip())
         return
     for each in shipped():
-        title = card(each).strip().splitlines()[0].lstrip("# ")
-        print(f"{each:<16} {title}")
+        print(card(each).strip().splitlines()[0].lstrip("# "))
 
 
 def export(policy: Positional[str], out: Path, capacity: int | None = None) -> None:

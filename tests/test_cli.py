@@ -81,7 +81,7 @@ def test_export_writes_either_kind(run, tmp_path):
 
 
 def test_list_names_every_shipped_policy(run):
-    assert [line.split()[0] for line in run("list").splitlines()] == alx.shipped()
+    assert [line.split(": ")[0] for line in run("list").splitlines()] == alx.shipped()
 
 
 @pytest.mark.parametrize(
