@@ -6,7 +6,8 @@ A kernel is k(x, x') = s(x) k0(w(x), w(x')) s(x') with a stationary ARD kernel k
 w(x) = x. The `nonstationary` prior makes functions that are not the same everywhere: s is a bump, so that
 the amplitude varies over the domain, and w the cdf of a Kumaraswamy distribution per input, so that the
 lengthscale does. The `broad` prior, on which the shipped policies are trained, covers the others and adds
-oscillations, as in seasons and resonances: its k0 may carry a factor cos(f . (x - x')).
+oscillations, as in seasons and resonances: its k0 may carry a factor cos(f . (x - x')). Its functions have
+unit variance over the domain, as users' outputs have when they are standardised.
 """
 
 import dataclasses
@@ -39,6 +40,9 @@ class Prior:
         modulated: share of functions with an amplitude that varies over the domain.
         warped: share of functions with warped inputs.
         oscillating: share of functions that oscillate.
+        standardised: whether functions are scaled to unit variance over the domain. A draw of a smooth kernel
+            varies less than its signal variance says, and drowns in noise that a smooth function of a user,
+            standardised, does not have.
     """
 
     kernels: tuple[Kernel, ...] = ("rbf",)
@@ -49,6 +53,7 @@ class Prior:
     modulated: float = 0.0
     warped: float = 0.0
     oscillating: float = 0.0
+    standardised: bool = False
 
     def __post_init__(self):
         if not self.kernels or any(kernel not in KERNELS for kernel in self.kernels):
@@ -82,6 +87,7 @@ PRIORS: dict[str, Prior] = {
         modulated=0.5,
         warped=0.4,
         oscillating=0.3,
+        standardised=True,
     ),
 }
 CYCLES = 4.0  # over the domain, at most, in all inputs together: what a budget of some tens can resolve

@@ -4,6 +4,7 @@ Experiments are the trailing axis of every array. A batch has the paper's three 
 per kernel x noise draws per function; experiments of one kernel are neighbours on the axis.
 """
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -19,9 +20,10 @@ from alx.prior import Prior, Theta
 __all__ = ["N_GRID", "Batch", "Experiment", "Trajectory", "myopic", "nonmyopic", "simulate"]
 
 N_GRID = 100
-# Steps that share one capacity: a scan of few steps over just enough tokens, then a larger one. Shorter
-# segments waste less work on padding, but each is compiled: with six of them a sixth is padding.
-SHORTEST, SEGMENTS = 3, 6
+# Queries that share one capacity: a scan of few steps over just enough tokens, then a larger one. Shorter
+# segments waste less work on padding, but each is compiled.
+SHORTEST, SEGMENTS = 3, 5
+SMALLEST_SPREAD = 0.15  # of a function beside its kernel's, for float32 to invert its covariance
 LARGEST_GRADIENT = 100.0  # of one experiment's loss with respect to one query; 10 is common
 
 
@@ -85,6 +87,8 @@ def simulate(
     # With the points of the grid last, for there are more of them than functions.
     theta_g, function_g = jax.tree.map(lambda a: a[..., None], (theta_f, function))
     f_grid = functions.evaluate(prior_, theta_g, function_g, grid_f.swapaxes(1, 2)[:, None])[0].T
+    if prior_.standardised:
+        theta, function, f_grid = _standardise(theta, function, f_grid)
     theta = _repeat(theta, per_kernel)
     sd = jnp.sqrt(theta.noise)
     return Experiment(
@@ -96,6 +100,16 @@ def simulate(
         f_grid=_repeat(f_grid, batch.noises),
         noise_grid=sd * jax.random.normal(key_noise_grid, (n_grid, n)),
     )
+
+
+def _standardise(theta: Theta, function: Function, f_grid: Array) -> tuple[Theta, Function, Array]:
+    """Scale the functions of each kernel together, and its signal variance with them, to variance one."""
+    by_kernel = f_grid.reshape(f_grid.shape[0], theta.variance.shape[-1], -1)
+    scale = jnp.sqrt(jnp.square(by_kernel).mean((0, 2)))
+    scale = jnp.maximum(scale, SMALLEST_SPREAD * jnp.sqrt(theta.variance))
+    each = jnp.repeat(scale, by_kernel.shape[2])
+    function = function._replace(weights=function.weights / each, mean=function.mean / each)
+    return theta._replace(variance=theta.variance / scale**2), function, f_grid / each
 
 
 def part(experiment: Experiment, start: Array, size: int) -> Experiment:
@@ -117,34 +131,59 @@ def observe(prior_: Prior, experiment: Experiment, x: Array, noise: Array) -> Ar
 
 def nonmyopic(params: Params, config: PolicyConfig, prior_: Prior, experiment: Experiment) -> Trajectory:
     """Let the policy make all its T queries, one after the other."""
-    given = config.n_init
-    x_given = experiment.x[:, :given]
-    y_given = observe(prior_, experiment, x_given, experiment.noise[:given])
-    points = policy.encode(params, config, x_given, y_given)
     trailing = experiment.x.ndim - 2
+    before = max(config.n_init - 1, 0)
+    x = experiment.x[:, : before + 1]
+    y = observe(prior_, experiment, x, experiment.noise[: before + 1])
+    points = policy.encode(params, config, x[:, :before], y[:before])
 
-    # Computing a step again in the backward pass is cheaper than writing its activations to memory.
+    # Computing these again in the backward pass is cheaper than writing their activations to memory.
+    @jax.checkpoint
+    def encode(x, y):
+        return policy.encode(params, config, x, y)
+
     @jax.checkpoint
     def query(points, count):
         capacity = jax.tree.leaves(points)[0].shape[1]
         mask = (jnp.arange(capacity) < count).reshape(capacity, *(1,) * trailing)
         x = _bounded(policy.decide(params, config, points, mask)[:, None])
-        y = observe(prior_, experiment, x, jax.lax.dynamic_slice_in_dim(experiment.noise, count, 1))
-        new = policy.encode(params, config, x, y)
-        update = jax.lax.dynamic_update_slice_in_dim
-        return jax.tree.map(lambda a, b: update(a, b, count, axis=1), points, new), (x[:, 0], y[0])
+        return x, observe(prior_, experiment, x, jax.lax.dynamic_slice_in_dim(experiment.noise, count, 1))
 
-    xs, ys = [], []
-    length = max(SHORTEST, -(-config.T // SEGMENTS))
-    for start in range(0, config.T, length):
-        steps = given + jnp.arange(start, min(start + length, config.T))
-        room = ((0, 0), (0, steps.size), *((0, 0),) * trailing)
+    def step(carry, count):
+        # A point is encoded when the query after it needs it: nobody looks at the last one.
+        points, newest = carry
+        slot = jnp.maximum(count - 1, 0)  # with n_init = 0 the first is no point, and masked
+        update = jax.lax.dynamic_update_slice_in_dim
+        points = jax.tree.map(lambda a, b: update(a, b, slot, axis=1), points, encode(*newest))
+        x, y = query(points, count)
+        return (points, (x, y)), (x[:, 0], y[0])
+
+    xs, ys = [x[:, : config.n_init]], [y[: config.n_init]]
+    carry, capacity = (points, (x[:, before:], y[before:])), before
+    for counts in segments(config):
+        more = max(counts[-1], 1) - capacity
+        capacity += more
+        room = ((0, 0), (0, more), *((0, 0),) * trailing)
+        points, newest = carry
         points = jax.tree.map(lambda a, room=room: jnp.pad(a, room), points)
-        points, (x, y) = jax.lax.scan(query, points, steps)
+        carry, (x, y) = jax.lax.scan(step, (points, newest), jnp.asarray(counts))
         xs.append(jnp.moveaxis(x, 0, 1))
         ys.append(y)
-    x, y = jnp.concatenate([x_given, *xs], axis=1), jnp.concatenate([y_given, *ys])
+    x, y = jnp.concatenate(xs, axis=1), jnp.concatenate(ys)
     return Trajectory(x, y, jnp.ones((x.shape[1],) + (1,) * (y.ndim - 1), bool), config.T)
+
+
+def segments(config: PolicyConfig) -> list[range]:
+    """The numbers of points before each query, cut into segments; the last of one is its capacity.
+
+    Capacities are odd: multiples of four put the rows of an array a power of two apart, where they compete
+    for the same places in a processor's cache.
+    """
+    length, end = max(SHORTEST, -(-config.T // SEGMENTS)), config.capacity
+    cuts = [config.n_init]
+    while cuts[-1] < end:
+        cuts.append(min((cuts[-1] + length - 2 | 1) + 1, end))
+    return [range(*pair) for pair in itertools.pairwise(cuts)]
 
 
 @jax.custom_vjp

@@ -257,7 +257,7 @@ def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION
             value = jnp.sqrt(jnp.square(mean - experiment.f_grid).mean(0)).mean()
             return total + jnp.where(inside, value, 0) / number, None
 
-        zero = jax.lax.pcast(jnp.zeros(()), AXIS, to="varying")
+        zero, params = jax.lax.pcast((jnp.zeros(()), params), AXIS, to="varying")
         return jax.lax.psum(jax.lax.scan(chunk, zero, _share(number, mesh))[0], AXIS)
 
     def active(params, experiment):

@@ -1,5 +1,6 @@
 """Rollouts by scan against a plain loop, and the levels of a batch."""
 
+import dataclasses
 import functools
 
 import dense
@@ -140,7 +141,7 @@ def test_experiments_of_a_kernel_share_it_and_its_grid():
     assert np.abs(experiment.noise / sd).max() < 5
 
 
-@pytest.mark.parametrize("prior", ["paper", "nonstationary"])
+@pytest.mark.parametrize("prior", ["paper", "nonstationary", "broad"])
 def test_f_at_the_grid_is_that_of_each_experiment(prior):
     config, batch = PolicyConfig(2, 2), Batch(2, 3, 2)
     experiment = jax.jit(lambda a, b: rollout.simulate(a, b, PRIORS[prior], config, batch, 5))(
@@ -149,6 +150,35 @@ def test_f_at_the_grid_is_that_of_each_experiment(prior):
     grid = jnp.repeat(experiment.grid, 6, axis=-1)
     expected = evaluate(PRIORS[prior], experiment.theta, experiment.function, grid)
     np.testing.assert_allclose(experiment.f_grid, expected, atol=1e-5)
+
+
+def test_standardised_functions_are_the_same_at_unit_variance():
+    kernels, each = 200, 6
+    prior = Prior(lengthscale=(0.05, 2.0), standardised=True)
+    plain, scaled = (
+        rollout.simulate(
+            jax.random.key(4), jax.random.key(5), p, PolicyConfig(2, 2), Batch(kernels, 3, 2), n_grid=100
+        )
+        for p in (dataclasses.replace(prior, standardised=False), prior)
+    )
+    spread = np.sqrt(np.square(plain.f_grid).reshape(100, kernels, each).mean((0, 2)))
+    smallest = rollout.SMALLEST_SPREAD * np.sqrt(plain.theta.variance[::each])
+    assert 0 < (spread < smallest).mean() < 0.5, "some are too smooth, most are not"
+    scale = np.repeat(np.maximum(spread, smallest), each)
+    np.testing.assert_allclose(scaled.f_grid, plain.f_grid / scale, rtol=1e-5)
+    np.testing.assert_allclose(scaled.theta.variance, plain.theta.variance / scale**2, rtol=1e-5)
+    np.testing.assert_array_equal(scaled.theta.noise, plain.theta.noise)
+    np.testing.assert_array_equal(scaled.noise, plain.noise)
+
+
+@pytest.mark.parametrize(
+    ("T", "n_init"), [(1, 0), (1, 1), (2, 0), (10, 1), (20, 1), (5, 3), (30, 1), (80, 7)]
+)
+def test_segments_cover_the_queries_in_order_with_odd_capacities(T, n_init):
+    cut = rollout.segments(PolicyConfig(1, T, n_init))
+    assert [count for segment in cut for count in segment] == list(range(n_init, n_init + T))
+    assert all(segment[-1] % 2 for segment in cut[:-1])
+    assert len(cut) <= 6
 
 
 def test_noise_has_the_variance_of_theta():
