@@ -5,9 +5,9 @@ As everywhere in alx, arrays lead with what one experiment has and trail with ex
 A kernel is k(x, x') = s(x) k0(w(x), w(x')) s(x') with a stationary ARD kernel k0. In the paper s = 1 and
 w(x) = x. The `nonstationary` prior makes functions that are not the same everywhere: s is a bump, so that
 the amplitude varies over the domain, and w the cdf of a Kumaraswamy distribution per input, so that the
-lengthscale does. The `broad` prior, on which the shipped policies are trained, covers the others and adds
-oscillations, as in seasons and resonances: its k0 may carry a factor cos(f . (x - x')). Its functions have
-unit variance over the domain, as users' outputs have when they are standardised.
+lengthscale does. The `broad` prior covers the others and adds oscillations, as in seasons and resonances: its
+k0 may carry a factor cos(f . (x - x')). The `unit` prior, the default of training, is `broad` with functions
+of unit variance over the domain, as outputs have when they are standardised.
 """
 
 import dataclasses
@@ -87,9 +87,9 @@ PRIORS: dict[str, Prior] = {
         modulated=0.5,
         warped=0.4,
         oscillating=0.3,
-        standardised=True,
     ),
 }
+PRIORS["unit"] = dataclasses.replace(PRIORS["broad"], standardised=True)
 CYCLES = 4.0  # over the domain, at most, in all inputs together: what a budget of some tens can resolve
 
 

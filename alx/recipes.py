@@ -25,7 +25,7 @@ class Request:
         myopic: train single queries after random histories.
         paper: the paper's recipe: its network, prior, batch and number of steps.
         network: anchors (the default), paper, or static for a fixed design.
-        prior: paper, wide, nonstationary or broad (the default).
+        prior: paper, wide, nonstationary, broad or unit (the default).
         kernel: rbf, matern32 or matern52 instead of the prior's kernels.
         variance: range of the signal variance.
         lengthscale: range of the lengthscales.
@@ -89,7 +89,7 @@ def config(request: Request) -> TrainConfig:
 
 def prior(request: Request, network: Network) -> Prior:
     """The named prior with the ranges that were given."""
-    name = request.prior or ("paper" if network == "paper" else "broad")
+    name = request.prior or ("paper" if network == "paper" else "unit")
     if name not in PRIORS:
         raise ValueError(f"prior must be one of {', '.join(PRIORS)}, got {name!r}")
     given = {

@@ -48,7 +48,7 @@ def rmse_by_query(problem: Functions, queries: Array) -> np.ndarray:
 
 def curves(loaded: policy.Policy, functions: int, seed: int) -> Figure:
     """The policy and its blind self, a panel per prior."""
-    names = [name for name in PRIORS if name != "broad"]
+    names = ("paper", "wide", "nonstationary")
     figure, axes = plt.subplots(1, len(names), figsize=(9, 3.2))
     for axis, name in zip(axes, names, strict=True):
         problem = draw(PRIORS[name], loaded.config, functions, seed)

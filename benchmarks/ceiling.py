@@ -158,7 +158,7 @@ class Arguments:
 
     Attributes:
         policy: a shipped name or a policy file.
-        prior: paper, wide, nonstationary or broad.
+        prior: paper, wide, nonstationary, broad or unit.
         functions: how many simulated functions.
         seed: seed of the functions.
         json: write the figures to this file, too.

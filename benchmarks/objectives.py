@@ -30,7 +30,7 @@ class Arguments:
         dim: number of inputs.
         T: number of queries.
         network: anchors, paper or static; but for the paper's, a fresh one is a Sobol design.
-        prior: paper, wide, nonstationary or broad.
+        prior: paper, wide, nonstationary, broad or unit.
         steps: steps of training.
         experiments: simulated experiments in a step.
         lr: initial learning rate.

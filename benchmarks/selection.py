@@ -76,7 +76,8 @@ def main() -> int:
     except (OSError, ValueError) as error:
         print(f"selection: {error}", file=sys.stderr)
         return 2
-    print(table({name: scores(policies, name, arguments.functions, arguments.seed) for name in PRIORS}))
+    names = [name for name, prior in PRIORS.items() if not prior.standardised]  # others are copies of these
+    print(table({name: scores(policies, name, arguments.functions, arguments.seed) for name in names}))
     return 0
 
 

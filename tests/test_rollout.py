@@ -141,7 +141,7 @@ def test_experiments_of_a_kernel_share_it_and_its_grid():
     assert np.abs(experiment.noise / sd).max() < 5
 
 
-@pytest.mark.parametrize("prior", ["paper", "nonstationary", "broad"])
+@pytest.mark.parametrize("prior", ["paper", "nonstationary", "unit"])
 def test_f_at_the_grid_is_that_of_each_experiment(prior):
     config, batch = PolicyConfig(2, 2), Batch(2, 3, 2)
     experiment = jax.jit(lambda a, b: rollout.simulate(a, b, PRIORS[prior], config, batch, 5))(
