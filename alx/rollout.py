@@ -4,6 +4,7 @@ Experiments are the trailing axis of every array. A batch has the paper's three 
 per kernel x noise draws per function; experiments of one kernel are neighbours on the axis.
 """
 
+import functools
 import itertools
 import math
 from typing import NamedTuple
@@ -132,45 +133,93 @@ def observe(prior_: Prior, experiment: Experiment, x: Array, noise: Array) -> Ar
 def nonmyopic(params: Params, config: PolicyConfig, prior_: Prior, experiment: Experiment) -> Trajectory:
     """Let the policy make all its T queries, one after the other."""
     trailing = experiment.x.ndim - 2
-    before = max(config.n_init - 1, 0)
-    x = experiment.x[:, : before + 1]
-    y = observe(prior_, experiment, x, experiment.noise[: before + 1])
-    points = policy.encode(params, config, x[:, :before], y[:before])
-
-    # Computing these again in the backward pass is cheaper than writing their activations to memory.
-    @jax.checkpoint
-    def encode(x, y):
-        return policy.encode(params, config, x, y)
-
-    @jax.checkpoint
-    def query(points, count):
-        capacity = jax.tree.leaves(points)[0].shape[1]
-        mask = (jnp.arange(capacity) < count).reshape(capacity, *(1,) * trailing)
-        x = _bounded(policy.decide(params, config, points, mask)[:, None])
-        return x, observe(prior_, experiment, x, jax.lax.dynamic_slice_in_dim(experiment.noise, count, 1))
-
-    def step(carry, count):
-        # A point is encoded when the query after it needs it: nobody looks at the last one.
-        points, newest = carry
-        slot = jnp.maximum(count - 1, 0)  # with n_init = 0 the first is no point, and masked
-        update = jax.lax.dynamic_update_slice_in_dim
-        points = jax.tree.map(lambda a, b: update(a, b, slot, axis=1), points, encode(*newest))
-        x, y = query(points, count)
-        return (points, (x, y)), (x[:, 0], y[0])
-
+    capacity = max(config.n_init - 1, 0)
+    x = experiment.x[:, : capacity + 1]
+    y = observe(prior_, experiment, x, experiment.noise[: capacity + 1])
     xs, ys = [x[:, : config.n_init]], [y[: config.n_init]]
-    carry, capacity = (points, (x[:, before:], y[before:])), before
+    points = policy.encode(params, config, x[:, :capacity], y[:capacity])
+    newest = x[:, capacity:], y[capacity:]
     for counts in segments(config):
         more = max(counts[-1], 1) - capacity
         capacity += more
         room = ((0, 0), (0, more), *((0, 0),) * trailing)
-        points, newest = carry
         points = jax.tree.map(lambda a, room=room: jnp.pad(a, room), points)
-        carry, (x, y) = jax.lax.scan(step, (points, newest), jnp.asarray(counts))
-        xs.append(jnp.moveaxis(x, 0, 1))
-        ys.append(y)
+        points, newest, (x, y) = _queries(config, prior_, counts, params, experiment, points, newest)
+        xs.append(jnp.moveaxis(x[:, :, 0], 0, 1))
+        ys.append(y[:, 0])
     x, y = jnp.concatenate(xs, axis=1), jnp.concatenate(ys)
     return Trajectory(x, y, jnp.ones((x.shape[1],) + (1,) * (y.ndim - 1), bool), config.T)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
+def _queries(config: PolicyConfig, prior_: Prior, counts: range, params: Params, experiment, points, newest):
+    """Queries after `counts` points each: encoded points and the newest one -> the same afterwards, and all.
+
+    A point is encoded when the query after it needs it: nobody looks at the last one. The backward rule
+    stores no more than the encoded points. They are only ever added to, so the last ones serve every query,
+    the later ones masked; the rest is computed again, which is cheaper than writing it to memory. Experiments
+    have no gradient.
+    """
+
+    def step(carry, count):
+        points, newest = carry
+        points = _put(points, policy.encode(params, config, *newest), count)
+        newest = _query(config, prior_, params, experiment, points, count)
+        return (points, newest), newest
+
+    (points, newest), queries = jax.lax.scan(step, (points, newest), jnp.asarray(counts))
+    return points, newest, queries
+
+
+def _query(config: PolicyConfig, prior_: Prior, params: Params, experiment: Experiment, points, count: Array):
+    """The next point ``x [D, 1, ...]``, ``y [1, ...]`` after the first `count` points."""
+    capacity = jax.tree.leaves(points)[0].shape[1]
+    mask = (jnp.arange(capacity) < count).reshape(capacity, *(1,) * (experiment.x.ndim - 2))
+    x = _bounded(policy.decide(params, config, points, mask)[:, None])
+    return x, observe(prior_, experiment, x, jax.lax.dynamic_slice_in_dim(experiment.noise, count, 1))
+
+
+def _slot(count: Array) -> Array:
+    """Where the newest of `count` points is kept. Before the first there is none; what is there is masked."""
+    return jnp.maximum(count - 1, 0)
+
+
+def _put(points, new, count: Array):
+    update = jax.lax.dynamic_update_slice_in_dim
+    return jax.tree.map(lambda a, b: update(a, b, _slot(count), axis=1), points, new)
+
+
+def _queries_forward(config, prior_, counts, params, experiment, points, newest):
+    points, last, queries = _queries(config, prior_, counts, params, experiment, points, newest)
+    before = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b[:-1]]), newest, queries)
+    return (points, last, queries), (params, experiment, points, before)
+
+
+def _queries_backward(config, prior_, counts, residuals, gradients):
+    params, experiment, points, before = residuals
+    g_points, g_newest, g_queries = gradients
+
+    def step(carry, item):
+        g_params, g_points, g_newest = carry
+        count, newest, g_query = item
+        _, pull = jax.vjp(lambda p, q: _query(config, prior_, p, experiment, q, count), params, points)
+        g_decide, g_seen = pull(jax.tree.map(jnp.add, g_newest, g_query))
+        g_points = jax.tree.map(jnp.add, g_points, g_seen)
+        take = jax.lax.dynamic_slice_in_dim
+        g_encoded = jax.tree.map(lambda a: take(a, _slot(count), 1, axis=1), g_points)
+        g_points = _put(g_points, jax.tree.map(jnp.zeros_like, g_encoded), count)
+        _, pull = jax.vjp(lambda p, x, y: policy.encode(p, config, x, y), params, *newest)
+        g_encode, *g_newest = pull(g_encoded)
+        g_params = jax.tree.map(lambda a, b, c: a + b + c, g_params, g_decide, g_encode)
+        return (g_params, g_points, tuple(g_newest)), None
+
+    zero = jax.tree.map(jnp.zeros_like, params)
+    items = (jnp.asarray(counts), before, g_queries)
+    (g_params, g_points, g_newest), _ = jax.lax.scan(step, (zero, g_points, g_newest), items, reverse=True)
+    return g_params, None, g_points, g_newest
+
+
+_queries.defvjp(_queries_forward, _queries_backward)
 
 
 def segments(config: PolicyConfig) -> list[range]:

@@ -96,6 +96,38 @@ def test_the_gradient_flows_through_the_whole_history():
     assert abs(slope) > 1e-4
 
 
+@pytest.mark.parametrize("n_init", [0, 1, 3])
+@pytest.mark.parametrize("network", ["anchors", "paper", "static"])
+def test_the_backward_rule_is_the_derivative_of_the_plain_loop(network, n_init):
+    """Over several segments, with weights on every x and y so that each has a gradient of its own."""
+    config = PolicyConfig(2, 8, n_init, network)
+    experiment = simulated.experiments(PRIOR, config, Batch(3))
+    params = random_policy(2, 8, network).params
+    weights = np.random.default_rng(1).normal(size=(3, config.capacity, 3))
+
+    def loop(params):
+        x = experiment.x[:, :n_init]
+        y = rollout.observe(PRIOR, experiment, x, experiment.noise[:n_init])
+        for count in range(n_init, config.capacity):
+            room = max(count, 1)
+            padded = [jnp.pad(a, [(0, 0)] * (a.ndim - 2) + [(0, room - count), (0, 0)]) for a in (x, y)]
+            mask = jnp.arange(room)[:, None] < count
+            new = rollout._bounded(policy.apply(params, config, *padded, mask)[:, None])
+            x = jnp.concatenate([x, new], axis=1)
+            y = jnp.concatenate([y, rollout.observe(PRIOR, experiment, new, experiment.noise[count][None])])
+        return (weights[:2] * x).sum() + (weights[2] * y).sum()
+
+    def scan(params):
+        x, y, _, _ = rollout.nonmyopic(params, config, PRIOR, experiment)
+        return (weights[:2] * x).sum() + (weights[2] * y).sum()
+
+    assert len(rollout.segments(config)) > 2
+    expected, found = (jax.jit(jax.grad(f))(params) for f in (loop, scan))
+    for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(found), strict=True):
+        np.testing.assert_allclose(b, a, atol=2e-4 * np.abs(a).max() + 1e-6)
+    assert any(np.abs(a).max() > 0.1 for a in jax.tree.leaves(expected))
+
+
 def test_what_flows_back_through_a_query_is_bounded_for_each_experiment():
     """Common gradients pass as they are; one that exploded keeps its direction."""
     limit = rollout.LARGEST_GRADIENT / 3
