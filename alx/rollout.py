@@ -4,10 +4,9 @@ Experiments are the trailing axis of every array. A batch has the paper's three 
 per kernel x noise draws per function; experiments of one kernel are neighbours on the axis.
 """
 
-import functools
 import itertools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -151,8 +150,9 @@ def nonmyopic(params: Params, config: PolicyConfig, prior_: Prior, experiment: E
     return Trajectory(x, y, jnp.ones((x.shape[1],) + (1,) * (y.ndim - 1), bool), config.T)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
-def _queries(config: PolicyConfig, prior_: Prior, counts: range, params: Params, experiment, points, newest):
+def _make_queries(
+    config: PolicyConfig, prior_: Prior, counts: range, params: Params, experiment: Experiment, points, newest
+) -> tuple[Any, tuple[Array, Array], tuple[Array, Array]]:
     """Queries after `counts` points each: encoded points and the newest one -> the same afterwards, and all.
 
     A point is encoded when the query after it needs it: nobody looks at the last one. The backward rule
@@ -169,6 +169,9 @@ def _queries(config: PolicyConfig, prior_: Prior, counts: range, params: Params,
 
     (points, newest), queries = jax.lax.scan(step, (points, newest), jnp.asarray(counts))
     return points, newest, queries
+
+
+_queries = jax.custom_vjp(_make_queries, nondiff_argnums=(0, 1, 2))
 
 
 def _query(config: PolicyConfig, prior_: Prior, params: Params, experiment: Experiment, points, count: Array):
