@@ -15,7 +15,12 @@ def test_scores_are_ratios_to_sobol_of_the_rmse_after_a_fit(monkeypatch):
     """With the fit replaced by the largest x of the queries, so that the ratio is known."""
     config = PolicyConfig(1, 3, network="static")
     policy = alx.Policy(init(jax.random.key(0), config), config)
-    monkeypatch.setattr(simulated, "rmse_refitted", lambda problem, x: np.asarray(x).max((0, 1)))
+
+    def rmse_refitted(problem, x):
+        assert problem.prior.standardised
+        return np.asarray(x).max((0, 1))
+
+    monkeypatch.setattr(simulated, "rmse_refitted", rmse_refitted)
     found = selection.scores({"own": policy}, "paper", functions=4, seed=3)
     problem = simulated.draw(alx.prior.PRIORS["paper"], config, 4, 3)
     sobol = np.asarray(simulated.sobol_queries(problem)).max((0, 1))
