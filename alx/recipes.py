@@ -33,6 +33,7 @@ class Request:
         batch: kernels, functions per kernel and noise draws per function in a step.
         steps: number of steps.
         lr: initial learning rate.
+        decay: what is left of the learning rate after every 50 steps (0.98).
         clip: largest global norm of a gradient.
         chunk: at most so many experiments are simulated together (64 or less, which stay in the cache of a
             CPU; an accelerator has room for more). Other chunks draw other random numbers.
@@ -57,6 +58,7 @@ class Request:
     batch: tuple[int, int, int] | None = None
     steps: int | None = None
     lr: float | None = None
+    decay: float | None = None
     clip: float | None = None
     chunk: int | None = None
     seed: int | None = None
@@ -72,7 +74,7 @@ def config(request: Request) -> TrainConfig:
     defaults = _paper(request) if request.paper else _default(request)
     chosen = {
         name: value
-        for name in ("objective", "warmup", "steps", "lr", "clip", "chunk")
+        for name in ("objective", "warmup", "steps", "lr", "decay", "clip", "chunk")
         if (value := getattr(request, name)) is not None
     }
     if request.batch is not None:

@@ -77,9 +77,16 @@ def simulate(
     key_kernel: Array, key: Array, prior_: Prior, config: PolicyConfig, batch: Batch, n_grid: int = N_GRID
 ) -> Experiment:
     """Draw a batch of experiments; the kernels and their grids depend on `key_kernel` alone."""
+    return spread(draw(key_kernel, key, prior_, config, batch, n_grid))
+
+
+def draw(
+    key_kernel: Array, key: Array, prior_: Prior, config: PolicyConfig, batch: Batch, n_grid: int = N_GRID
+) -> Experiment:
+    """As `simulate`, but what experiments share is there once: the trailing axis of theta are kernels, of
+    `function` and `f_grid` functions, of the rest experiments."""
     key_theta, key_grid = jax.random.split(key_kernel)
     key_function, key_x, key_noise, key_noise_grid = jax.random.split(key, 4)
-    per_kernel, n = batch.functions * batch.noises, batch.experiments
     theta = prior.sample(key_theta, prior_, config.dim, (batch.kernels,))
     grid = jax.random.uniform(key_grid, (config.dim, n_grid, batch.kernels))
     theta_f, grid_f = _repeat((theta, grid), batch.functions)
@@ -89,17 +96,24 @@ def simulate(
     f_grid = functions.evaluate(prior_, theta_g, function_g, grid_f.swapaxes(1, 2)[:, None])[0].T
     if prior_.standardised:
         theta, function, f_grid = _standardise(theta, function, f_grid)
-    theta = _repeat(theta, per_kernel)
-    sd = jnp.sqrt(theta.noise)
+    n = batch.experiments
+    sd = _repeat(jnp.sqrt(theta.noise), batch.functions * batch.noises)
     return Experiment(
         theta=theta,
-        function=_repeat(function, batch.noises),
+        function=function,
         x=jax.random.uniform(key_x, (config.dim, config.capacity, n)),
         noise=sd * jax.random.normal(key_noise, (config.capacity, n)),
         grid=grid,
-        f_grid=_repeat(f_grid, batch.noises),
+        f_grid=f_grid,
         noise_grid=sd * jax.random.normal(key_noise_grid, (n_grid, n)),
     )
+
+
+def spread(drawn: Experiment) -> Experiment:
+    """Give each experiment what it shares with others; only the grid stays that of the kernel."""
+    n = drawn.noise.shape[-1]
+    each = jax.tree.map(lambda a: _repeat(a, n // a.shape[-1]), drawn._replace(grid=None))
+    return each._replace(grid=drawn.grid)
 
 
 def _standardise(theta: Theta, function: Function, f_grid: Array) -> tuple[Theta, Function, Array]:
@@ -112,12 +126,12 @@ def _standardise(theta: Theta, function: Function, f_grid: Array) -> tuple[Theta
     return theta._replace(variance=theta.variance / scale**2), function, f_grid / each
 
 
-def part(experiment: Experiment, start: Array, size: int) -> Experiment:
+def part(drawn: Experiment, start: Array, size: int) -> Experiment:
     """Some of the experiments, which must share one kernel unless they are all."""
     taken = jax.tree.map(
-        lambda a: jax.lax.dynamic_slice_in_dim(a, start, size, axis=-1), experiment._replace(grid=None)
+        lambda a: jax.lax.dynamic_slice_in_dim(a, start, size, axis=-1), spread(drawn)._replace(grid=None)
     )
-    return taken._replace(grid=experiment.grid)
+    return taken._replace(grid=drawn.grid)
 
 
 def _repeat(tree, times: int):

@@ -3,10 +3,11 @@
 A step simulates a batch of experiments in chunks small enough to stay in a processor's cache, and
 accumulates their gradients: memory is bounded by the chunk, not by the batch. The random numbers of a chunk
 depend on the seed, the step and the chunk's number alone, so the result does not depend on how many
-devices share the work.
+devices share the work. A device draws what its chunks of one kernel share only once.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from alx import policy, rollout
 from alx.objectives import OBJECTIVES, posterior
 from alx.policy import Params, PolicyConfig
 from alx.prior import PRIORS, Prior
-from alx.rollout import Batch, Trajectory
+from alx.rollout import Batch, Experiment, Trajectory
 
 __all__ = ["EPOCH", "State", "TrainConfig", "initial_state", "make_mesh", "make_step", "make_validation"]
 
@@ -48,7 +49,8 @@ class TrainConfig:
         myopic: train single queries after random histories instead of whole trajectories.
         batch: kernels, functions per kernel and noise draws per function in a step.
         steps: how many steps.
-        lr: initial learning rate; it decays by 2 % every 50 steps.
+        lr: initial learning rate.
+        decay: what is left of the learning rate after every 50 steps; the paper's is 0.98.
         clip: largest global norm of a gradient.
         seed: seed of everything random.
         chunk: at most so many experiments are simulated together; None takes what stays in the cache of a
@@ -63,6 +65,7 @@ class TrainConfig:
     batch: Batch = FRESH
     steps: int = 2000
     lr: float = 1e-3
+    decay: float = 0.98
     clip: float = 1.0
     seed: int = 0
     chunk: int | None = None
@@ -85,6 +88,8 @@ class TrainConfig:
         for name in ("lr", "clip"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be a positive number, got {getattr(self, name)}")
+        if not 0 < self.decay <= 1:
+            raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed must be between 0 and 2^32 - 1, got {self.seed}")
 
@@ -99,7 +104,7 @@ class State(NamedTuple):
 
 def optimizer(config: TrainConfig) -> optax.GradientTransformation:
     """RAdam with clipped gradients and the paper's staircase decay."""
-    schedule = optax.exponential_decay(config.lr, transition_steps=50, decay_rate=0.98, staircase=True)
+    schedule = optax.exponential_decay(config.lr, EPOCH, config.decay, staircase=True)
     return optax.chain(optax.clip_by_global_norm(config.clip), optax.radam(schedule))
 
 
@@ -159,20 +164,26 @@ def _divisor(n: int, largest: int) -> int:
     return max(d for d in range(1, min(n, largest) + 1) if n % d == 0)
 
 
-def chunk_loss(config: TrainConfig, chunks: Chunks, params: Params, key: Array, index: Array) -> Array:
-    """The loss of one chunk: the mean over all chunks is the mean over all experiments."""
+def draw_group(config: TrainConfig, chunks: Chunks, key: Array, index: Array) -> Experiment:
+    """Draw the experiments of a group of kernels."""
+    key_kernel, own = (jax.random.fold_in(jax.random.fold_in(key, stream), index) for stream in (0, 1))
+    key_draw, _, _ = jax.random.split(own, 3)
+    return rollout.draw(key_kernel, key_draw, config.prior, config.policy, chunks.group)
+
+
+def chunk_loss(
+    config: TrainConfig, chunks: Chunks, params: Params, key: Array, drawn: Experiment, index: Array
+) -> Array:
+    """The loss of one chunk of a group: the mean over all chunks is the mean over all experiments."""
     group, size, per_group, _ = chunks
-    own = jax.random.fold_in(key, 1)
-    key_kernel = jax.random.fold_in(jax.random.fold_in(key, 0), index // per_group)
-    key_simulate, _, _ = jax.random.split(jax.random.fold_in(own, index // per_group), 3)
-    _, key_size, key_objective = jax.random.split(jax.random.fold_in(own, index), 3)
-    experiment = rollout.simulate(key_kernel, key_simulate, config.prior, config.policy, group)
-    counted: Array | bool = True
-    if per_group > 1:
+    _, key_size, key_objective = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, 1), index), 3)
+    if per_group == 1:
+        experiment, counted = rollout.spread(drawn), True
+    else:
         # The last chunk of a group may reach back into the one before; what that one counts has no weight.
         first = index % per_group * size
         start = jnp.minimum(first, group.experiments - size)
-        experiment = rollout.part(experiment, start, size)
+        experiment = rollout.part(drawn, start, size)
         counted = start + jnp.arange(size) >= first
     if config.myopic:
         trajectory = rollout.myopic(key_size, params, config.policy, config.prior, experiment)
@@ -200,18 +211,26 @@ def jitted_step(config: TrainConfig, mesh: Mesh):
     key = jax.random.fold_in(jax.random.key(config.seed), 1)
 
     def mean_gradient(params: Params, step: Array):
-        def add(total, index):
-            inside = index < chunks.number
-            value = jax.value_and_grad(chunk_loss, argnums=2)(
-                config, chunks, params, jax.random.fold_in(key, step), jnp.minimum(index, chunks.number - 1)
+        key_step = jax.random.fold_in(key, step)
+        first, end = _share(chunks.number, mesh)
+
+        def add_chunk(drawn: Experiment, index: Array, total):
+            value = jax.value_and_grad(chunk_loss, argnums=2)(config, chunks, params, key_step, drawn, index)
+            return jax.tree.map(lambda t, v: t + v / chunks.number, total, value)
+
+        def add_group(group: Array, total):
+            drawn = draw_group(config, chunks, key_step, group)
+            own = (
+                jnp.maximum(first, group * chunks.per_group),
+                jnp.minimum(end, (group + 1) * chunks.per_group),
             )
-            return jax.tree.map(lambda t, v: t + jnp.where(inside, v, 0) / chunks.number, total, value), None
+            return jax.lax.fori_loop(*own, functools.partial(add_chunk, drawn), total)
 
         # Each device differentiates its own copy; one sum at the end makes the gradient of all.
         params = jax.lax.pcast(params, AXIS, to="varying")
         zero = jax.tree.map(jnp.zeros_like, (jax.lax.pcast(jnp.zeros(()), AXIS, to="varying"), params))
-        total, _ = jax.lax.scan(add, zero, _share(chunks.number, mesh))
-        return jax.lax.psum(total, AXIS)
+        groups = first // chunks.per_group, -(-end // chunks.per_group)
+        return jax.lax.psum(jax.lax.fori_loop(*groups, add_group, zero), AXIS)
 
     def step(state: State):
         loss, gradient = jax.shard_map(
@@ -224,10 +243,11 @@ def jitted_step(config: TrainConfig, mesh: Mesh):
     return jax.jit(step, donate_argnums=0, compiler_options=compiler_options())
 
 
-def _share(number: int, mesh: Mesh) -> Array:
-    """Indices of the items this device works on; those at or beyond `number` are padding."""
+def _share(number: int, mesh: Mesh) -> tuple[Array, Array]:
+    """First and end of the items this device works on; the last devices may have fewer, or none."""
     each = -(-number // mesh.size)
-    return jax.lax.axis_index(AXIS) * each + jnp.arange(each)
+    first = jax.lax.axis_index(AXIS) * each
+    return jnp.minimum(first, number), jnp.minimum(first + each, number)
 
 
 def compiler_options() -> dict[str, Any]:
@@ -248,17 +268,16 @@ def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION
     key = jax.random.key(2**31 + 1)
 
     def rmse(params: Params, queries: Callable) -> Array:
-        def chunk(total, index):
-            inside = index < number
+        def add_chunk(index: Array, total: Array) -> Array:
             key_kernel, key_own = jax.random.split(jax.random.fold_in(key, index))
             experiment = rollout.simulate(key_kernel, key_own, config.prior, config.policy, Batch(size))
             trajectory = queries(params, experiment)
             mean = posterior(config.prior, experiment.theta, trajectory, experiment.grid)[0]
             value = jnp.sqrt(jnp.square(mean - experiment.f_grid).mean(0)).mean()
-            return total + jnp.where(inside, value, 0) / number, None
+            return total + value / number
 
         zero, params = jax.lax.pcast((jnp.zeros(()), params), AXIS, to="varying")
-        return jax.lax.psum(jax.lax.scan(chunk, zero, _share(number, mesh))[0], AXIS)
+        return jax.lax.psum(jax.lax.fori_loop(*_share(number, mesh), add_chunk, zero), AXIS)
 
     def active(params, experiment):
         return rollout.nonmyopic(params, config.policy, config.prior, experiment)
