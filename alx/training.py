@@ -220,11 +220,9 @@ def jitted_step(config: TrainConfig, mesh: Mesh):
 
         def add_group(group: Array, total):
             drawn = draw_group(config, chunks, key_step, group)
-            own = (
-                jnp.maximum(first, group * chunks.per_group),
-                jnp.minimum(end, (group + 1) * chunks.per_group),
-            )
-            return jax.lax.fori_loop(*own, functools.partial(add_chunk, drawn), total)
+            lower = jnp.maximum(first, group * chunks.per_group)
+            upper = jnp.minimum(end, (group + 1) * chunks.per_group)
+            return jax.lax.fori_loop(lower, upper, functools.partial(add_chunk, drawn), total)
 
         # Each device differentiates its own copy; one sum at the end makes the gradient of all.
         params = jax.lax.pcast(params, AXIS, to="varying")
