@@ -35,6 +35,9 @@ shift.defvjp(lambda x, bias: (shift(x, bias), None), _shift_backward)
 @jax.custom_vjp
 def dense(kernel: Array, x: Array) -> Array:
     """``kernel [out, in]`` times ``x [in, ...]``."""
+    if len(kernel) == 1:
+        # A single row would be fused with what it is multiplied with, and then not be vectorised.
+        return jnp.tensordot(jnp.concatenate([kernel, kernel]), x, 1)[:1]
     return jnp.tensordot(kernel, x, 1)
 
 
