@@ -41,7 +41,7 @@ def main(policies: tuple[str, ...] = ("dim1-T10", "dim2-T20"), q: int = 4, seeds
         ]
         for task in (TASKS[each](None) for each in FUNCTIONS):
             if task.dim == policy.config.dim:
-                rmse = [final_rmse(task, method, seeds, policy.config.T) for method in methods]
+                rmse = [final_rmse(task, method, seeds, policy.config.T).mean() for method in methods]
                 line = "".join(f"{value:>10.4f}" for value in rmse)
                 print(f"{name[-23:]:<24}{task.name:<12}{line}", flush=True)
 

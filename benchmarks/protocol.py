@@ -17,7 +17,16 @@ from benchmarks import model
 from benchmarks.methods import Method, Round, generator
 from benchmarks.tasks import Task
 
-__all__ = ["N_INIT", "SEEDS_TOGETHER", "default_budget", "fingerprint", "learning_curve", "run"]
+__all__ = [
+    "N_INIT",
+    "SEEDS_TOGETHER",
+    "default_budget",
+    "errors",
+    "fingerprint",
+    "learning_curve",
+    "queries",
+    "run",
+]
 
 VERSION = 1  # raise it when a change here changes numbers
 N_INIT = 1
@@ -40,7 +49,7 @@ def fingerprint(task: Task, method: Method, budget: int) -> str:
 def run(task: Task, method: Method, seeds: Sequence[int], budget: int) -> list[dict[str, Any]]:
     """One row per seed: its queries, the RMSE before the first and after every query, the times."""
     padded = [*seeds, *[seeds[0]] * (SEEDS_TOGETHER - len(seeds))]
-    x, y = _queries(task, method, padded, budget)
+    x, y = queries(task, method, padded, budget)
     rmse = learning_curve(task, x, y)
     seconds, compile_seconds = _query_seconds(task, method, seeds, x, y)
     return [
@@ -59,7 +68,7 @@ def run(task: Task, method: Method, seeds: Sequence[int], budget: int) -> list[d
     ]
 
 
-def _queries(task: Task, method: Method, seeds: Sequence[int], budget: int) -> tuple[np.ndarray, np.ndarray]:
+def queries(task: Task, method: Method, seeds: Sequence[int], budget: int) -> tuple[np.ndarray, np.ndarray]:
     """Inputs ``[S, N_INIT + budget, D]`` and labels: the initial points, then the queries in order."""
     count, size = len(seeds), N_INIT + budget
     x, y = np.zeros((count, size, task.dim)), np.zeros((count, size))
@@ -102,15 +111,19 @@ def learning_curve(task: Task, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """RMSE ``[S, n]`` of the model fitted to the first 1, 2 .. n points of ``x [S, n, D]``, ``y [S, n]``."""
     count, size = y.shape
     prefixes = np.tile(np.tril(np.ones((size, size), bool)), (count, 1))
-    x, y = np.repeat(x, size, 0), np.repeat(y, size, 0)
-    theta, _ = model.fit_many(x, y, prefixes)
+    return errors(task, np.repeat(x, size, 0), np.repeat(y, size, 0), prefixes).reshape(count, size)
+
+
+def errors(task: Task, x: np.ndarray, y: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """RMSE ``[B]`` of the model fitted to each of B data sets ``x [B, n, D]``, ``y`` and ``mask [B, n]``."""
+    theta, _ = model.fit_many(x, y, mask)
     rmse = []
     with jax.enable_x64(True):
         test_x, test_y = jnp.asarray(task.test_x), jnp.asarray(task.test_y)
-        for i in range(0, len(y), size):
-            run = slice(i, i + size)
-            rmse.append(np.asarray(_rmse(theta[run], x[run], y[run], prefixes[run], test_x, test_y)))
-    return np.stack(rmse)
+        for i in range(0, len(y), SEEDS_TOGETHER):
+            part = slice(i, i + SEEDS_TOGETHER)
+            rmse.append(np.asarray(_rmse(theta[part], x[part], y[part], mask[part], test_x, test_y)))
+    return np.concatenate(rmse)
 
 
 @jax.jit

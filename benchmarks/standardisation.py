@@ -35,8 +35,8 @@ def main(policies: tuple[str, ...] = ("dim1-T10", "dim2-T20"), seeds: int = 20, 
         budget = policy.config.T if T is None else T
         for task in (TASKS[each](None) for each in FUNCTIONS):
             if task.dim == policy.config.dim:
-                known = final_rmse(task, _method("known", policy, y_mean=SHIFT, y_std=SCALE), seeds, budget)
-                unknown = final_rmse(task, _method("automatic", policy), seeds, budget)
+                methods = _method("known", policy, y_mean=SHIFT, y_std=SCALE), _method("automatic", policy)
+                known, unknown = (final_rmse(task, method, seeds, budget).mean() for method in methods)
                 line = f"{known:>10.4f}{unknown:>11.4f}{unknown / known:>8.3f}"
                 print(f"{name[-23:]:<24}{task.name:<12}{line}", flush=True)
 

@@ -14,7 +14,9 @@ from scipy.stats import qmc
 
 from benchmarks import data
 
-__all__ = ["SUITES", "TASKS", "Task", "branin", "from_csv", "simionescu", "sin", "townsend"]
+__all__ = ["SUITES", "TASKS", "Task", "branin", "from_csv", "from_function", "simionescu", "sin", "townsend"]
+
+Function = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,7 +34,7 @@ class Task:
 
     name: str
     noise: float
-    truth: Callable[[np.ndarray], np.ndarray] | None
+    truth: Function | None
     test_x: np.ndarray
     test_y: np.ndarray
 
@@ -80,7 +82,7 @@ def _rescale(x: np.ndarray, low: tuple[float, ...], high: tuple[float, ...]) -> 
     return (np.asarray(low) + x * (np.asarray(high) - np.asarray(low))).T
 
 
-def _function(name: str, dim: int, truth: Callable, noise: float = 0.1, standardise: bool = True) -> Task:
+def from_function(name: str, dim: int, truth: Function, noise: float = 0.1, standardise: bool = True) -> Task:
     """A task that can be queried anywhere, z-scored with noise-free samples of its own."""
     samples = truth(qmc.Sobol(dim, rng=0).random(2**14)) if standardise else np.array([-1.0, 1.0])
     mean, sd = samples.mean(), samples.std()
@@ -103,11 +105,11 @@ def from_csv(path: Path, target: str | None) -> Task:
 
 
 TASKS: dict[str, Callable[[Path | None], Task]] = {
-    "sin": lambda _: _function("sin", 1, sin, standardise=False),
+    "sin": lambda _: from_function("sin", 1, sin, standardise=False),
     "airline": lambda _: _pool("airline", *data.airline()),
-    "branin": lambda _: _function("branin", 2, branin),
-    "simionescu": lambda _: _function("simionescu", 2, simionescu),
-    "townsend": lambda _: _function("townsend", 2, townsend),
+    "branin": lambda _: from_function("branin", 2, branin),
+    "simionescu": lambda _: from_function("simionescu", 2, simionescu),
+    "townsend": lambda _: from_function("townsend", 2, townsend),
     "lgbb": lambda data_dir: _pool("lgbb", *data.lgbb(data_dir), noise=0.01),
 }
 TASKS = {name: functools.cache(make) for name, make in TASKS.items()}
