@@ -25,6 +25,7 @@ class Request:
         myopic: train single queries after random histories.
         paper: the paper's recipe: its network, prior, batch and number of steps.
         network: anchors (the default), paper, or static for a fixed design.
+        start: a shipped name or a policy file of the same dim and network, from whose weights to start.
         prior: paper, wide, nonstationary, broad or unit (the default).
         kernel: rbf, matern32 or matern52 instead of the prior's kernels.
         variance: range of the signal variance.
@@ -50,6 +51,7 @@ class Request:
     myopic: bool = False
     paper: bool = False
     network: Network | None = None
+    start: str | None = None
     prior: str | None = None
     kernel: Kernel | None = None
     variance: Range | None = None
@@ -74,7 +76,7 @@ def config(request: Request) -> TrainConfig:
     defaults = _paper(request) if request.paper else _default(request)
     chosen = {
         name: value
-        for name in ("objective", "warmup", "steps", "lr", "decay", "clip", "chunk")
+        for name in ("objective", "warmup", "start", "steps", "lr", "decay", "clip", "chunk")
         if (value := getattr(request, name)) is not None
     }
     if request.batch is not None:

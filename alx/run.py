@@ -3,6 +3,7 @@
 A run directory holds
 
     config.json         what is trained, written first
+    start.safetensors   the policy it starts from, if it does not start from nothing
     metrics.jsonl       where it came from, then one line per epoch of 50 steps
     checkpoints/        params, optimiser state and step (orbax), the last two epochs
     curve.png           loss and validation RMSE
@@ -41,7 +42,7 @@ from alx.training import EPOCH, State, TrainConfig, initial_state, make_mesh, ma
 
 __all__ = ["POLICY", "DivergedError", "Epoch", "create", "read_config", "read_metrics", "train"]
 
-POLICY = "policy.safetensors"
+POLICY, START = "policy.safetensors", "start.safetensors"
 
 
 class DivergedError(RuntimeError):
@@ -51,11 +52,14 @@ class DivergedError(RuntimeError):
 def create(out: Path, request: Request, config: TrainConfig) -> None:
     """Make the directory of a new run; one that holds something is an error."""
     text = json.dumps({"request": dataclasses.asdict(request), "config": _to_json(config)}, indent=1)
+    start = None if config.start is None else _load_start(config.start, config.policy)
     # Made under another name first, a run never is without its config, whenever the process dies.
     draft = out.parent / f".{secrets.token_hex(8)}.tmp"
     try:
         draft.mkdir(parents=True)
         files.write_bytes(draft / "config.json", text.encode())
+        if start is not None:
+            store.save(draft / START, start, {"from": config.start})
         os.rename(draft, out)
     except OSError as error:
         shutil.rmtree(draft, ignore_errors=True)
@@ -64,6 +68,17 @@ def create(out: Path, request: Request, config: TrainConfig) -> None:
                 f"--out {out} exists already; name another directory, or continue it with --resume {out}"
             ) from None
         raise ValueError(f"--out {out} cannot be written: {error.strerror}") from None
+
+
+def _load_start(start: str, config: PolicyConfig) -> Policy:
+    """The policy to start from, whose weights must fit."""
+    found = store.load(start)
+    if store.tensor_spec(found.config) != store.tensor_spec(config):
+        raise ValueError(
+            f"--start {start} has --dim {found.config.dim} --network {found.config.network}; "
+            f"it cannot start a policy with --dim {config.dim} --network {config.network}"
+        )
+    return found
 
 
 def read_config(out: Path) -> tuple[Request, TrainConfig]:
@@ -99,7 +114,8 @@ def train(config: TrainConfig, out: Path, show: Callable[[Epoch], None]) -> Epoc
     """
     with _lock(out) as check_lock, _checkpoints(out) as checkpoints:
         mesh = make_mesh()
-        state = _restore(checkpoints, initial_state(config, mesh), out)
+        params = None if config.start is None else store.load(out / START).params
+        state = _restore(checkpoints, initial_state(config, mesh, params), out)
         epochs = _epochs_until(int(state.step), out)
         if int(state.step) < config.steps:
             if jax.process_index() == 0:

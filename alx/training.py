@@ -46,6 +46,7 @@ class TrainConfig:
         warmup: so many steps at the start minimise `integrated-variance` instead. Its gradient has far less
             variance than that of `refitted-error`, so that reacting is learned first, and only then what of
             it a user's fit can stand.
+        start: the policy from whose weights to start; None: fresh ones. The run keeps a copy of it.
         myopic: train single queries after random histories instead of whole trajectories.
         batch: kernels, functions per kernel and noise draws per function in a step.
         steps: how many steps.
@@ -61,6 +62,7 @@ class TrainConfig:
     prior: Prior = PRIORS["paper"]
     objective: str = "integrated-variance"
     warmup: int = 0
+    start: str | None = None
     myopic: bool = False
     batch: Batch = FRESH
     steps: int = 2000
@@ -113,14 +115,15 @@ def make_mesh() -> Mesh:
     return Mesh(np.array(jax.devices()), (AXIS,))
 
 
-def initial_state(config: TrainConfig, mesh: Mesh) -> State:
-    """Fresh weights, the same on every device."""
+def initial_state(config: TrainConfig, mesh: Mesh, params: Params | None = None) -> State:
+    """The given weights or fresh ones, the same on every device."""
 
-    def build():
-        params = policy.init(jax.random.fold_in(jax.random.key(config.seed), 0), config.policy)
+    def build(params):
+        if params is None:
+            params = policy.init(jax.random.fold_in(jax.random.key(config.seed), 0), config.policy)
         return State(params, optimizer(config).init(params), jnp.zeros((), jnp.int32))
 
-    return jax.jit(build, out_shardings=NamedSharding(mesh, PartitionSpec()))()
+    return jax.jit(build, out_shardings=NamedSharding(mesh, PartitionSpec()))(params)
 
 
 class Chunks(NamedTuple):

@@ -1,5 +1,6 @@
 """A run on disk: checkpoints, resuming, and what happens when something is wrong with it."""
 
+import dataclasses
 import fcntl
 import json
 import shutil
@@ -13,6 +14,7 @@ from small_run import CONFIG, REQUEST, contents, design, one_device, stop_at, tr
 
 from alx import run, store, training
 from alx.metrics import FIELDS
+from alx.policy import PolicyConfig, sobol_design
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 
@@ -54,6 +56,22 @@ def test_a_checkpoint_goes_on_on_another_number_of_devices(tmp_path, finished, m
     one_device(monkeypatch, 2)
     train(tmp_path / "run")
     np.testing.assert_allclose(design(tmp_path / "run"), design(finished), atol=1e-4)
+
+
+def test_a_run_can_start_from_a_policy_of_another_budget_that_is_gone_later(tmp_path, finished):
+    shutil.copyfile(finished / "policy.safetensors", tmp_path / "first.safetensors")
+    still = dataclasses.replace(
+        CONFIG,
+        policy=PolicyConfig(1, 3, network="static"),
+        start=str(tmp_path / "first.safetensors"),
+        lr=1e-9,
+    )
+    run.create(tmp_path / "run", REQUEST, still)
+    (tmp_path / "first.safetensors").unlink()
+    run.train(still, tmp_path / "run", lambda epoch: None)
+    np.testing.assert_allclose(design(tmp_path / "run"), design(finished), atol=1e-6)
+    assert np.abs(design(finished) - sobol_design(1)).max() > 0.01
+    assert run.read_config(tmp_path / "run")[1] == still
 
 
 def test_resuming_a_finished_run_changes_nothing(finished):

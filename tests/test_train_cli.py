@@ -51,6 +51,9 @@ def call(monkeypatch, capsys, tmp_path):
         ("--dim 1 --T 5 --seeds 0", "--seeds must be at least 1"),
         ("--dim 1 --T 5 --batch 4 0 1", "batch must be"),
         ("--dim 1 --T 5 --lengthscale 2 1", "lengthscale must be a range"),
+        ("--dim 1 --T 5 --start nowhere", "neither a policy file nor a shipped policy 'nowhere'"),
+        ("--dim 2 --T 5 --start dim1-T10", "--start dim1-T10 has --dim 1 --network anchors; it cannot start"),
+        ("--dim 1 --T 5 --network paper --start dim1-T10", "a policy with --dim 1 --network paper"),
         ("--resume nowhere", "is not a run"),
     ],
 )
