@@ -36,6 +36,8 @@ class Request:
         lr: initial learning rate.
         decay: what is left of the learning rate after every 50 steps (0.98).
         clip: largest global norm of a gradient.
+        bound: largest norm of the gradient of one experiment's loss with respect to one query (2 for
+            refitted-error, else 100).
         chunk: at most so many experiments are simulated together (64 or less, which stay in the cache of a
             CPU; an accelerator has room for more). Other chunks draw other random numbers.
         seed: seed of everything random (0).
@@ -62,6 +64,7 @@ class Request:
     lr: float | None = None
     decay: float | None = None
     clip: float | None = None
+    bound: float | None = None
     chunk: int | None = None
     seed: int | None = None
     seeds: int | None = None
@@ -76,7 +79,7 @@ def config(request: Request) -> TrainConfig:
     defaults = _paper(request) if request.paper else _default(request)
     chosen = {
         name: value
-        for name in ("objective", "warmup", "start", "steps", "lr", "decay", "clip", "chunk")
+        for name in ("objective", "warmup", "start", "steps", "lr", "decay", "clip", "bound", "chunk")
         if (value := getattr(request, name)) is not None
     }
     if request.batch is not None:
@@ -112,7 +115,16 @@ def _default(request: Request) -> dict:
     steps = request.steps or {1: 4000, 2: 6000}.get(request.dim or 0, 4000)
     # With one input the design is most of it; with more, reacting takes long to learn.
     warmup = steps // 2 if objective == "refitted-error" and (request.dim or 0) > 1 else 0
-    return {"objective": objective, "warmup": warmup, "batch": Batch(256), "steps": steps, "lr": 2e-3}
+    # Half of the noise in the gradient, for some bias towards functions that are not steep: docs/active.md.
+    bound = 2.0 if objective == "refitted-error" else TrainConfig.bound
+    return {
+        "objective": objective,
+        "warmup": warmup,
+        "batch": Batch(256),
+        "steps": steps,
+        "lr": 2e-3,
+        "bound": bound,
+    }
 
 
 def _paper(request: Request) -> dict:

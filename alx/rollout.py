@@ -24,7 +24,6 @@ N_GRID = 100
 # segments waste less work on padding, but each is compiled.
 SHORTEST, SEGMENTS = 3, 5
 SMALLEST_SPREAD = 0.15  # of a function beside its kernel's, for float32 to invert its covariance
-LARGEST_GRADIENT = 100.0  # of one experiment's loss with respect to one query; 10 is common
 
 
 class Batch(NamedTuple):
@@ -143,8 +142,11 @@ def observe(prior_: Prior, experiment: Experiment, x: Array, noise: Array) -> Ar
     return functions.evaluate(prior_, experiment.theta, experiment.function, x) + noise
 
 
-def nonmyopic(params: Params, config: PolicyConfig, prior_: Prior, experiment: Experiment) -> Trajectory:
-    """Let the policy make all its T queries, one after the other."""
+def nonmyopic(
+    params: Params, config: PolicyConfig, prior_: Prior, experiment: Experiment, bound: float = math.inf
+) -> Trajectory:
+    """Let the policy make all its T queries, one after the other; for `bound` see `_bounded`."""
+    setting = Setting(config, prior_, bound)
     trailing = experiment.x.ndim - 2
     capacity = max(config.n_init - 1, 0)
     x = experiment.x[:, : capacity + 1]
@@ -157,43 +159,50 @@ def nonmyopic(params: Params, config: PolicyConfig, prior_: Prior, experiment: E
         capacity += more
         room = ((0, 0), (0, more), *((0, 0),) * trailing)
         points = jax.tree.map(lambda a, room=room: jnp.pad(a, room), points)
-        points, newest, (x, y) = _queries(config, prior_, counts, params, experiment, points, newest)
+        points, newest, (x, y) = _queries(setting, counts, params, experiment, points, newest)
         xs.append(jnp.moveaxis(x[:, :, 0], 0, 1))
         ys.append(y[:, 0])
     x, y = jnp.concatenate(xs, axis=1), jnp.concatenate(ys)
     return Trajectory(x, y, jnp.ones((x.shape[1],) + (1,) * (y.ndim - 1), bool), config.T)
 
 
+class Setting(NamedTuple):
+    """What all queries share and no gradient flows to, as none does to experiments."""
+
+    config: PolicyConfig
+    prior: Prior
+    bound: float
+
+
 def _make_queries(
-    config: PolicyConfig, prior_: Prior, counts: range, params: Params, experiment: Experiment, points, newest
+    setting: Setting, counts: range, params: Params, experiment: Experiment, points, newest
 ) -> tuple[Any, tuple[Array, Array], tuple[Array, Array]]:
     """Queries after `counts` points each: encoded points and the newest one -> the same afterwards, and all.
 
     A point is encoded when the query after it needs it: nobody looks at the last one. The backward rule
     stores no more than the encoded points. They are only ever added to, so the last ones serve every query,
-    the later ones masked; the rest is computed again, which is cheaper than writing it to memory. Experiments
-    have no gradient.
+    the later ones masked; the rest is computed again, which is cheaper than writing it to memory.
     """
 
     def step(carry, count):
         points, newest = carry
-        points = _put(points, policy.encode(params, config, *newest), count)
-        newest = _query(config, prior_, params, experiment, points, count)
+        points = _put(points, policy.encode(params, setting.config, *newest), count)
+        newest = _query(setting, params, experiment, points, count)
         return (points, newest), newest
 
     (points, newest), queries = jax.lax.scan(step, (points, newest), jnp.asarray(counts))
     return points, newest, queries
 
 
-_queries = jax.custom_vjp(_make_queries, nondiff_argnums=(0, 1, 2))
+_queries = jax.custom_vjp(_make_queries, nondiff_argnums=(0, 1))
 
 
-def _query(config: PolicyConfig, prior_: Prior, params: Params, experiment: Experiment, points, count: Array):
+def _query(setting: Setting, params: Params, experiment: Experiment, points, count: Array):
     """The next point ``x [D, 1, ...]``, ``y [1, ...]`` after the first `count` points."""
     capacity = jax.tree.leaves(points)[0].shape[1]
     mask = (jnp.arange(capacity) < count).reshape(capacity, *(1,) * (experiment.x.ndim - 2))
-    x = _bounded(policy.decide(params, config, points, mask)[:, None])
-    return x, observe(prior_, experiment, x, jax.lax.dynamic_slice_in_dim(experiment.noise, count, 1))
+    x = _bounded(policy.decide(params, setting.config, points, mask)[:, None], setting.bound)
+    return x, observe(setting.prior, experiment, x, jax.lax.dynamic_slice_in_dim(experiment.noise, count, 1))
 
 
 def _slot(count: Array) -> Array:
@@ -206,26 +215,26 @@ def _put(points, new, count: Array):
     return jax.tree.map(lambda a, b: update(a, b, _slot(count), axis=1), points, new)
 
 
-def _queries_forward(config, prior_, counts, params, experiment, points, newest):
-    points, last, queries = _queries(config, prior_, counts, params, experiment, points, newest)
+def _queries_forward(setting, counts, params, experiment, points, newest):
+    points, last, queries = _queries(setting, counts, params, experiment, points, newest)
     before = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b[:-1]]), newest, queries)
     return (points, last, queries), (params, experiment, points, before)
 
 
-def _queries_backward(config, prior_, counts, residuals, gradients):
+def _queries_backward(setting, counts, residuals, gradients):
     params, experiment, points, before = residuals
     g_points, g_newest, g_queries = gradients
 
     def step(carry, item):
         g_params, g_points, g_newest = carry
         count, newest, g_query = item
-        _, pull = jax.vjp(lambda p, q: _query(config, prior_, p, experiment, q, count), params, points)
+        _, pull = jax.vjp(lambda p, q: _query(setting, p, experiment, q, count), params, points)
         g_decide, g_seen = pull(jax.tree.map(jnp.add, g_newest, g_query))
         g_points = jax.tree.map(jnp.add, g_points, g_seen)
         take = jax.lax.dynamic_slice_in_dim
         g_encoded = jax.tree.map(lambda a: take(a, _slot(count), 1, axis=1), g_points)
         g_points = _put(g_points, jax.tree.map(jnp.zeros_like, g_encoded), count)
-        _, pull = jax.vjp(lambda p, x, y: policy.encode(p, config, x, y), params, *newest)
+        _, pull = jax.vjp(lambda p, x, y: policy.encode(p, setting.config, x, y), params, *newest)
         g_encode, *g_newest = pull(g_encoded)
         g_params = jax.tree.map(lambda a, b, c: a + b + c, g_params, g_decide, g_encode)
         return (g_params, g_points, tuple(g_newest)), None
@@ -253,24 +262,24 @@ def segments(config: PolicyConfig) -> list[range]:
 
 
 @jax.custom_vjp
-def _bounded(x: Array) -> Array:
-    """x ``[D, 1, ...]``, with a bound on what flows back through it.
+def _bounded(x: Array, bound: float) -> Array:
+    """x ``[D, 1, ...]``, with a bound on the gradient of each experiment's loss that flows back through it.
 
     A query depends on the outputs before it, and an output on its query by the slope of f: where both are
     steep, gradients grow from step to step without limit, and a few experiments drown all others. As when
-    training recurrent networks, what comes back is scaled down to a norm that only those exceed.
+    training recurrent networks, what comes back is scaled down to a norm that steep ones exceed.
     """
     return x
 
 
-def _bounded_backward(_, g):
-    limit = LARGEST_GRADIENT / math.prod(g.shape[2:])  # the loss is a mean over experiments
+def _bounded_backward(bound, g):
+    limit = bound / math.prod(g.shape[2:])  # the loss is a mean over experiments
     norm = jnp.sqrt(jnp.square(g).sum((0, 1)))
     # A division, which XLA does not compute again for every weight that is multiplied with it.
-    return (g / jnp.maximum(1, norm / limit),)
+    return g / jnp.maximum(1, norm / limit), None
 
 
-_bounded.defvjp(lambda x: (x, None), _bounded_backward)
+_bounded.defvjp(lambda x, bound: (x, bound), _bounded_backward)
 
 
 def myopic(

@@ -46,13 +46,14 @@ class TrainConfig:
         warmup: so many steps at the start minimise `integrated-variance` instead. Its gradient has far less
             variance than that of `refitted-error`, so that reacting is learned first, and only then what of
             it a user's fit can stand.
-        start: the policy from whose weights to start; None: fresh ones. The run keeps a copy of it.
+        start: the policy from whose weights to start; None: fresh ones.
         myopic: train single queries after random histories instead of whole trajectories.
         batch: kernels, functions per kernel and noise draws per function in a step.
         steps: how many steps.
         lr: initial learning rate.
         decay: what is left of the learning rate after every 50 steps; the paper's is 0.98.
         clip: largest global norm of a gradient.
+        bound: largest norm of the gradient of an experiment's loss with respect to a query.
         seed: seed of everything random.
         chunk: at most so many experiments are simulated together; None takes what stays in the cache of a
             processor, see `largest_chunk`.
@@ -69,6 +70,7 @@ class TrainConfig:
     lr: float = 1e-3
     decay: float = 0.98
     clip: float = 1.0
+    bound: float = 100.0
     seed: int = 0
     chunk: int | None = None
 
@@ -87,7 +89,7 @@ class TrainConfig:
                 raise ValueError(f"{name} must be at least 1, got {value}")
         if self.warmup < 0:
             raise ValueError(f"warmup must be at least 0 steps, got {self.warmup}")
-        for name in ("lr", "clip"):
+        for name in ("lr", "clip", "bound"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be a positive number, got {getattr(self, name)}")
         if not 0 < self.decay <= 1:
@@ -191,17 +193,15 @@ def chunk_loss(
     if config.myopic:
         trajectory = rollout.myopic(key_size, params, config.policy, config.prior, experiment)
     else:
-        trajectory = rollout.nonmyopic(params, config.policy, config.prior, experiment)
+        trajectory = rollout.nonmyopic(params, config.policy, config.prior, experiment, config.bound)
     losses = OBJECTIVES[config.objective](key_objective, config.prior, experiment, trajectory)
     return losses.sum(where=counted) / (group.experiments / per_group)
 
 
 def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State, dict[str, Array]]]:
-    """The compiled training step: state -> next state and metrics, when they are there.
-
-    Several steps under way at once would wait for each other for ever: the devices of a CPU share one pool
-    of threads, and each of them keeps one while it waits for the sum over all.
-    """
+    """The compiled training step: state -> next state and metrics, when they are there."""
+    # Several steps under way at once would wait for each other for ever: the devices of a CPU share one pool
+    # of threads, and each of them keeps one while it waits for the sum over all.
     step = jitted_step(config, mesh)
     first = jitted_step(dataclasses.replace(config, objective="integrated-variance"), mesh)
     return lambda state: jax.block_until_ready((first if state.step < config.warmup else step)(state))

@@ -57,13 +57,12 @@ def polynomial(random: np.random.Generator, dim: int) -> Function:
     """A sum of products of Legendre polynomials up to total degree 4, higher ones the smaller."""
     decay = random.uniform(0.4, 1.0)
     degrees = [each for each in itertools.product(range(DEGREE + 1), repeat=dim) if 0 < sum(each) <= DEGREE]
-    weights = [random.standard_normal() * decay ** sum(each) for each in degrees]
+    weights = np.array([random.standard_normal() * decay ** sum(each) for each in degrees])
 
     def truth(x: np.ndarray) -> np.ndarray:
         bases = legendre.legvander(2 * x - 1, DEGREE)  # [m, D, degree]
-        return sum(
-            weight * bases[:, range(dim), each].prod(1) for weight, each in zip(weights, degrees, strict=True)
-        )
+        terms = np.stack([bases[:, range(dim), each].prod(1) for each in degrees])
+        return weights @ terms
 
     return truth
 

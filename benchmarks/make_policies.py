@@ -1,7 +1,7 @@
 """Make the shipped policies again: python -m benchmarks.make_policies [NAME ...]
 
 Each is trained in runs/policies/NAME (a stopped run resumes there), compared with other ways to query on
-simulated functions of all three priors, and written to alx/policies with its card. Runs for hours.
+simulated functions of all priors, and written to alx/policies with its card. Runs for hours.
 """
 
 import dataclasses
@@ -16,9 +16,9 @@ import jax
 import numpy as np
 import tyro
 
-from alx import cache, provenance, run, store
+from alx import cache, run, store
 from alx.policy import Policy
-from alx.prior import PRIORS
+from alx.prior import PRIORS, Prior
 from benchmarks import simulated
 
 RUNS = Path("runs/policies")
@@ -32,8 +32,8 @@ ROLLOUTS = {
     "dim1-T10": "--batch 32 8 1 --lr 5e-4 --steps 2000",
     "dim2-T20": "--batch 32 8 1 --lr 2e-4 --steps 1500",
 }
-# Three times the default's steps, the learning rate decaying as far: better by simulation, docs/active.md.
-LONG = "--steps 20000 --warmup 6000 --decay 0.994"
+# More steps than the default has, the learning rate decaying further, and smoother functions: docs/active.md.
+LONG = "--lengthscale 0.08 3 --steps 9000 --warmup 3000 --decay 0.973 --devices 1"
 ONE_DEVICE = " --devices 1"  # so the seeds of the ablation, of which these are the first, train side by side
 STATIC = "--network static --prior broad --objective integrated-variance --lr 3e-3 --steps 2000"
 SINGLE_QUERIES = "--batch 256 4 1 --lr 5e-4 --steps 1000"
@@ -52,7 +52,7 @@ def recipes() -> dict[str, Recipe]:
     made = {
         "dim1-T10": Recipe("the policy to use with one input", "--dim 1 --T 10"),
         "dim2-T20": Recipe("the policy to use with two inputs", f"--dim 2 --T 20 {LONG}"),
-        "dim3-T30": Recipe("the policy to use with three inputs", "--dim 3 --T 30 --prior broad"),
+        "dim3-T30": Recipe("the policy to use with three inputs", "--dim 3 --T 30 --prior broad --bound 100"),
     }
     for size, arguments in (("dim1-T10", "--dim 1 --T 10"), ("dim2-T20", "--dim 2 --T 20")):
         made[f"static-{size}"] = Recipe(
@@ -97,12 +97,23 @@ def scores(policy: Policy) -> dict[str, dict[str, float]]:
     return table
 
 
+def describe(prior: Prior) -> str:
+    """The named prior that is most like it, and where it differs."""
+
+    def changes(name: str) -> list[str]:
+        fields = dataclasses.asdict(prior).items()
+        return [f"{field} {value}" for field, value in fields if value != getattr(PRIORS[name], field)]
+
+    name = min(PRIORS, key=lambda name: len(changes(name)))
+    return ", ".join([f"`{name}`", *changes(name)])
+
+
 def card(name: str, recipe: Recipe, out: Path, policy: Policy) -> str:
     """The model card, in Markdown."""
     _, config = run.read_config(out)
     last = run.read_metrics(out)[-1]
     table = scores(policy)
-    device = provenance.of_run()["device"]
+    device = store.read_record(out / run.POLICY)["device"]
     rows = "\n".join(
         f"| {way} | " + " | ".join(f"{table[prior][way]:.4f}" for prior in PRIORS) + " |"
         for way in next(iter(table.values()))
@@ -110,20 +121,18 @@ def card(name: str, recipe: Recipe, out: Path, policy: Policy) -> str:
     size = f"D = {config.policy.dim}, T = {config.policy.T}, N_init = {config.policy.n_init}"
     kind = f"`{config.objective}`{' (myopic)' if config.myopic else ''}"
     work = f"{last['step']} steps of {config.batch.experiments} experiments, lr {config.lr:g}"
-    machine = f"{last['seconds'] / 60:.0f} minutes on {os.cpu_count()} cores ({device['platform']})"
+    machine = f"{last['seconds'] / 60:.0f} minutes on {device['count']} x {device['kind']}"
     beyond = "more than T queries were not trained"
     if config.policy.network != "paper":
         beyond = "more than T queries continue with a space-filling design that was not trained"
-    trained_on = next((key for key, value in PRIORS.items() if value == config.prior), "custom")
     return f"""# {name}: {recipe.purpose}
 
 - {size}; network `{config.policy.network}`
-- prior `{trained_on}`, objective {kind}, seed {config.seed}
+- prior {describe(config.prior)}; objective {kind}, seed {config.seed}
 - {work}; {machine}
 - made with `python train.py {recipe.arguments}`
 
-RMSE of the posterior with the true theta after T queries, mean over {FUNCTIONS} simulated functions per prior
-(trained on `{trained_on}`; the others are out of its prior):
+RMSE of the posterior with the true theta after T queries, mean over {FUNCTIONS} simulated functions of each:
 
 | queries | {" | ".join(PRIORS)} |
 |---|{"---|" * len(PRIORS)}

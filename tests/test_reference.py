@@ -66,8 +66,7 @@ def assert_close(actual, expected, tolerance):
 
 
 @pytest.mark.parametrize(("dim", "n_init", "T"), [(1, 2, 3), (2, 1, 7)])
-def test_rollout_of_the_paper_network(dim, n_init, T, monkeypatch):
-    monkeypatch.setattr(rollout, "LARGEST_GRADIENT", np.inf)  # the plain one has no bound
+def test_rollout_of_the_paper_network(dim, n_init, T):
     config, prior_ = PolicyConfig(dim, T, n_init, "paper"), prior.PRIORS["paper"]
     # Larger weights than fresh ones, so that attention is far from uniform. Rounding errors grow with them
     # from query to query, so it takes double precision to tell those from mistakes.

@@ -100,6 +100,7 @@ def test_the_gradient_flows_through_the_whole_history():
 @pytest.mark.parametrize("network", ["anchors", "paper", "static"])
 def test_the_backward_rule_is_the_derivative_of_the_plain_loop(network, n_init):
     """Over several segments, with weights on every x and y so that each has a gradient of its own."""
+    bound = 30.0
     config = PolicyConfig(2, 8, n_init, network)
     experiment = simulated.experiments(PRIOR, config, Batch(3))
     params = random_policy(2, 8, network).params
@@ -112,13 +113,13 @@ def test_the_backward_rule_is_the_derivative_of_the_plain_loop(network, n_init):
             room = max(count, 1)
             padded = [jnp.pad(a, [(0, 0)] * (a.ndim - 2) + [(0, room - count), (0, 0)]) for a in (x, y)]
             mask = jnp.arange(room)[:, None] < count
-            new = rollout._bounded(policy.apply(params, config, *padded, mask)[:, None])
+            new = rollout._bounded(policy.apply(params, config, *padded, mask)[:, None], bound)
             x = jnp.concatenate([x, new], axis=1)
             y = jnp.concatenate([y, rollout.observe(PRIOR, experiment, new, experiment.noise[count][None])])
         return (weights[:2] * x).sum() + (weights[2] * y).sum()
 
     def scan(params):
-        x, y, _, _ = rollout.nonmyopic(params, config, PRIOR, experiment)
+        x, y, _, _ = rollout.nonmyopic(params, config, PRIOR, experiment, bound)
         return (weights[:2] * x).sum() + (weights[2] * y).sum()
 
     assert len(rollout.segments(config)) > 2
@@ -130,24 +131,21 @@ def test_the_backward_rule_is_the_derivative_of_the_plain_loop(network, n_init):
 
 def test_what_flows_back_through_a_query_is_bounded_for_each_experiment():
     """Common gradients pass as they are; one that exploded keeps its direction."""
-    limit = rollout.LARGEST_GRADIENT / 3
     g = np.float32([[3.0, 3000.0, 0.0], [4.0, 4000.0, 0.0]])[:, None]
-    (bounded,) = jax.vjp(rollout._bounded, jnp.zeros_like(g))[1](g)
+    (bounded,) = jax.vjp(lambda x: rollout._bounded(x, 60.0), jnp.zeros_like(g))[1](g)
     np.testing.assert_allclose(bounded[..., 0], g[..., 0])
-    np.testing.assert_allclose(bounded[:, 0, 1], [0.6 * limit, 0.8 * limit], rtol=1e-6)
+    np.testing.assert_allclose(bounded[:, 0, 1], [12, 16], rtol=1e-6)  # 60 over 3 experiments
     np.testing.assert_allclose(bounded[..., 2], 0)
 
 
-def test_the_bound_holds_for_all_that_a_trajectory_sends_back(monkeypatch):
+def test_the_bound_holds_for_all_that_a_trajectory_sends_back():
     config = PolicyConfig(1, 3)
     experiment = simulated.experiments(PRIOR, config, Batch(2))
     params = random_policy(1, 3).params
 
-    def norm(limit):
-        monkeypatch.setattr(rollout, "LARGEST_GRADIENT", limit)
-        gradient = jax.grad(lambda params: rollout.nonmyopic(params, config, PRIOR, experiment).x.sum())(
-            params
-        )
+    def norm(bound):
+        queries = lambda params: rollout.nonmyopic(params, config, PRIOR, experiment, bound).x  # noqa: E731
+        gradient = jax.grad(lambda params: queries(params).sum())(params)
         return np.sqrt(sum(np.square(leaf).sum() for leaf in jax.tree.leaves(gradient)))
 
     assert norm(1e-6) < 1e-3 * norm(np.inf)

@@ -47,6 +47,7 @@ def call(monkeypatch, capsys, tmp_path):
         ("--dim 1 --T 5 --steps 0", "steps must be at least 1"),
         ("--dim 1 --T 5 --chunk 0", "chunk must be at least 1"),
         ("--dim 1 --T 5 --lr -1", "lr must be a positive number"),
+        ("--dim 1 --T 5 --bound 0", "bound must be a positive number, got 0"),
         ("--dim 1 --T 5 --seed -1", "seed must be"),
         ("--dim 1 --T 5 --seeds 0", "--seeds must be at least 1"),
         ("--dim 1 --T 5 --batch 4 0 1", "batch must be"),
