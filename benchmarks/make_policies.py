@@ -33,7 +33,7 @@ ROLLOUTS = {
     "dim2-T20": "--batch 32 8 1 --lr 2e-4 --steps 1500",
 }
 # More steps than the default has, the learning rate decaying further, and smoother functions: docs/active.md.
-LONG = "--lengthscale 0.08 3 --steps 9000 --warmup 3000 --decay 0.973 --devices 1"
+LONG = "--lengthscale 0.08 3 --steps 9000 --warmup 3000 --decay 0.973"
 ONE_DEVICE = " --devices 1"  # so the seeds of the ablation, of which these are the first, train side by side
 STATIC = "--network static --prior broad --objective integrated-variance --lr 3e-3 --steps 2000"
 SINGLE_QUERIES = "--batch 256 4 1 --lr 5e-4 --steps 1000"
@@ -50,11 +50,11 @@ class Recipe:
 def recipes() -> dict[str, Recipe]:
     """All shipped policies by name."""
     made = {
-        "dim1-T10": Recipe("the policy to use with one input", "--dim 1 --T 10"),
+        "dim1-T10": Recipe("the policy to use with one input", "--dim 1 --T 10 --bound 100"),
         "dim2-T20": Recipe("the policy to use with two inputs", f"--dim 2 --T 20 {LONG}"),
         "dim3-T30": Recipe("the policy to use with three inputs", "--dim 3 --T 30 --prior broad --bound 100"),
     }
-    for size, arguments in (("dim1-T10", "--dim 1 --T 10"), ("dim2-T20", "--dim 2 --T 20")):
+    for size, arguments in (("dim1-T10", "--dim 1 --T 10 --bound 100"), ("dim2-T20", "--dim 2 --T 20")):
         made[f"static-{size}"] = Recipe(
             "the best fixed design, a baseline that does not look at y",
             f"{arguments} {STATIC}",
