@@ -266,8 +266,7 @@ def _bounded(x: Array, bound: float) -> Array:
     """x ``[D, 1, ...]``, with a bound on the gradient of each experiment's loss that flows back through it.
 
     A query depends on the outputs before it, and an output on its query by the slope of f: where both are
-    steep, gradients grow from step to step without limit, and a few experiments drown all others. As when
-    training recurrent networks, what comes back is scaled down to a norm that steep ones exceed.
+    steep, gradients grow without limit, and a few experiments drown all others. They are scaled down.
     """
     return x
 
