@@ -230,8 +230,7 @@ class AnchorNetwork(nnx.Module):
         self.norm_move = LayerNorm(width)
         self.inner_move = Linear(width, self.hidden, rngs)
         self.outer_move = Linear(self.hidden, config.dim, rngs, scale=0.0)
-        # Policies stay near the design they start with, so each seed has its own and the best can be chosen.
-        self.design = nnx.Param(sobol_design(config.dim, jax.random.uniform(rngs.params(), (config.dim, 1))))
+        self.design = nnx.Param(sobol_design(config.dim))
         self.last_step = config.capacity - 1
 
     def encode(self, x: Array, y: Array):
@@ -269,14 +268,10 @@ class StaticNetwork(nnx.Module):
         return _into_cube(jnp.broadcast_to(moved, moved.shape[:1] + points.shape[2:]))
 
 
-def sobol_design(dim: int, shift: Array | float = 0.0) -> Array:
-    """A scrambled Sobol design ``[D, STEPS]``, before the tanh; the empty history starts in the centre.
-
-    A shift of its points, modulo 1, makes another design that fills space as well.
-    """
-    points = (jnp.asarray(qmc.Sobol(dim, rng=0).random(STEPS)[:-1].T, float) + shift) % 1
-    design = jnp.concatenate([jnp.full((dim, 1), 0.5), points], axis=1)
-    return jnp.arctanh(jnp.clip(2 * design - 1, -0.98, 0.98))
+def sobol_design(dim: int) -> Array:
+    """A scrambled Sobol design ``[D, STEPS]``, before the tanh; the empty history starts in the centre."""
+    design = np.concatenate([np.full((1, dim), 0.5), qmc.Sobol(dim, rng=0).random(STEPS)[:-1]])
+    return jnp.asarray(np.arctanh(np.clip(2 * design.T - 1, -0.98, 0.98)), float)
 
 
 NETWORKS = {"anchors": AnchorNetwork, "paper": PaperNetwork, "static": StaticNetwork}
