@@ -57,7 +57,7 @@ def recipes() -> dict[str, Recipe]:
             "the policy to use with three inputs", f"--dim 3 --T 30 {THREE_INPUTS}{ONE_DEVICE}"
         ),
     }
-    for size, arguments in (("dim1-T10", "--dim 1 --T 10 --bound 100"), ("dim2-T20", "--dim 2 --T 20")):
+    for size, arguments in (("dim1-T10", "--dim 1 --T 10"), ("dim2-T20", "--dim 2 --T 20")):
         made[f"static-{size}"] = Recipe(
             "the best fixed design, a baseline that does not look at y",
             f"{arguments} {STATIC}",
