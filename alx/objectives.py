@@ -13,10 +13,12 @@ from jax import Array
 
 from alx import functions, gp, prior
 from alx.layers import dense
-from alx.prior import Prior, Theta
+from alx.posterior import gram, posterior
+from alx.prior import Prior
+from alx.refit import fitted_mean
 from alx.rollout import Experiment, Trajectory
 
-__all__ = ["CONTRASTIVE", "OBJECTIVES", "Objective", "gram", "posterior"]
+__all__ = ["CONTRASTIVE", "OBJECTIVES", "Objective"]
 
 Objective = Callable[[Array, Prior, Experiment, Trajectory], Array]
 
@@ -25,15 +27,6 @@ MIXTURE = 32  # draws of theta that stand for the unknown one
 HELD_OUT = 32  # grid points at which a posterior with theta unknown is scored
 # What a user may find when fitting. With less noise than this, float32 would not tell the kernels apart.
 MODEL = Prior(variance=(0.3, 2.0), lengthscale=(0.05, 3.0), log_lengthscale=True, noise_sd=(0.05, 0.7))
-
-
-def gram(prior_: Prior, theta: Theta, trajectory: Trajectory) -> Array:
-    """Cov(y) of the trajectory's points; masked points are independent with unit variance."""
-    x, mask = trajectory.x, trajectory.mask
-    n = x.shape[1]
-    eye = jnp.eye(n, dtype=x.dtype).reshape(n, n, *(1,) * (x.ndim - 2))
-    covariance = prior.covariance(prior_, theta, x, x) + theta.noise * eye
-    return jnp.where(mask[:, None] & mask[None], covariance, eye)
 
 
 def _log_density(prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> Array:
@@ -100,17 +93,6 @@ def regularized_entropy_v2(
     return entropy_v2(key, prior_, experiment, trajectory) + given_grid
 
 
-def posterior(prior_: Prior, theta: Theta, trajectory: Trajectory, x: Array) -> tuple[Array, Array, Array]:
-    """Mean and variance of f at ``x [D, m, ...]`` given the trajectory, and its log evidence."""
-    y = jnp.where(trajectory.mask, trajectory.y, 0)[:, None]
-    cross = jnp.where(trajectory.mask[:, None], prior.covariance(prior_, theta, trajectory.x, x), 0)
-    y = jnp.broadcast_to(y, y.shape[:2] + cross.shape[2:])
-    pivots, whitened = gp.factor(gram(prior_, theta, trajectory), jnp.concatenate([y, cross], axis=1))
-    mean, variance = gp.conditional(whitened[:, 0], whitened[:, 1:], prior.variance(prior_, theta, x))
-    evidence = jnp.where(trajectory.mask, gp.log_density(pivots, whitened[:, 0]), 0).sum(0)
-    return mean, variance, evidence
-
-
 def integrated_variance(key: Array, prior_: Prior, experiment: Experiment, trajectory: Trajectory) -> Array:
     """log of the mean posterior variance of f over the grid after the last query."""
     grid = _grid_per_experiment(experiment)
@@ -166,33 +148,12 @@ def refitted_error(key: Array, prior_: Prior, experiment: Experiment, trajectory
     """log of the expected squared error over the grid of the mean that a user's own fit predicts.
 
     Given the data, the error at x is the posterior variance of f, which no fit can get below, plus the
-    squared distance of the fit's mean from the posterior's. The fit is that of `_fitted_mean`: this rewards
+    squared distance of the fit's mean from the posterior's. The fit is that of `alx.refit`: this rewards
     covering the domain, and measuring so that noise and lengthscales can be told.
     """
     x = _grid_per_experiment(experiment)[:, :HELD_OUT]
     mean, variance, _ = posterior(prior_, experiment.theta, trajectory, x)
-    return jnp.log((variance + jnp.square(mean - _fitted_mean(key, trajectory, x))).mean(0))
-
-
-def _fitted_mean(key: Array, trajectory: Trajectory, x: Array) -> Array:
-    """What a stationary model with theta unknown predicts at ``x [D, m, ...]``.
-
-    The mean over draws of `MODEL`, each weighted by its evidence with the signal variance at its best.
-    """
-    mask = trajectory.mask
-    draws = prior.sample(key, MODEL, trajectory.x.shape[0], (MIXTURE, trajectory.y.shape[-1]))
-    y = jnp.where(mask, trajectory.y, 0).astype(draws.noise.dtype)
-
-    def fit(theta: Theta) -> tuple[Array, Array]:
-        # Only the ratio of noise and signal matters to the mean.
-        theta = theta._replace(variance=jnp.ones(()), noise=theta.noise / theta.variance)
-        weights, log_det = gp.solve(gram(MODEL, theta, trajectory), y)
-        cross = jnp.where(mask[:, None], prior.covariance(MODEL, theta, trajectory.x, x), 0)
-        mean, best_variance = (cross * weights[:, None]).sum(0), (y * weights).sum(0)
-        return mean, -0.5 * (log_det + mask.sum(0) * jnp.log(best_variance + 1e-9))
-
-    means, evidence = jax.lax.map(fit, jax.tree.map(lambda a: jnp.moveaxis(a, -2, 0), draws))
-    return (means * jax.nn.softmax(evidence, axis=0)[:, None]).sum(0)
+    return jnp.log((variance + jnp.square(mean - fitted_mean(key, trajectory, x))).mean(0))
 
 
 OBJECTIVES: dict[str, Objective] = {

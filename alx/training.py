@@ -19,8 +19,9 @@ from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from alx import policy, rollout
-from alx.objectives import OBJECTIVES, posterior
+from alx.objectives import OBJECTIVES
 from alx.policy import Params, PolicyConfig
+from alx.posterior import posterior
 from alx.prior import PRIORS, Prior
 from alx.rollout import Batch, Experiment, Trajectory
 

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 import alx
 from alx import cache, policy, provenance, rollout
 from alx.functions import Function, evaluate
-from alx.objectives import posterior
+from alx.posterior import posterior
 from alx.prior import PRIORS
 from alx.rollout import Trajectory
 from benchmarks.figures import COLOURS, SETTINGS

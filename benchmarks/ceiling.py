@@ -34,8 +34,8 @@ from rich.table import Table
 
 import alx
 from alx import cache, provenance, training
-from alx.objectives import posterior
 from alx.policy import PolicyConfig
+from alx.posterior import posterior
 from alx.prior import PRIORS, Prior, Theta
 from alx.rollout import Trajectory
 from benchmarks.simulated import (

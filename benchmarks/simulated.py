@@ -14,8 +14,8 @@ from scipy.stats import qmc
 
 from alx import rollout
 from alx.functions import evaluate
-from alx.objectives import posterior
 from alx.policy import Params, PolicyConfig
+from alx.posterior import posterior
 from alx.prior import Prior
 from alx.rollout import Batch, Experiment, Trajectory
 from benchmarks import model

@@ -123,18 +123,16 @@ class Single:
         weights = np.array(evidence) - logsumexp(evidence)
         return -logsumexp(np.array(density) + weights[:, None], axis=0).mean()
 
-    def refitted_error(self, model: Prior, thetas, held_out: int):
-        """With the draws of theta that are mixed; each takes the signal variance of highest evidence."""
+    def refitted_error(self, thetas, power: float, held_out: int):
+        """With the RBF kernels that are mixed; each takes the signal variance of highest evidence."""
         x = self.grid[:held_out]
         evidence, means = [], []
         for theta in thetas:
             fitted = copy.copy(self)
-            fitted.prior = model
-            ratio = theta.noise / theta.variance
-            fitted.theta = theta._replace(variance=1.0, noise=ratio)
+            fitted.prior, fitted.theta = Prior(), theta
             variance = self.y @ np.linalg.solve(fitted.gram(self.x), self.y) / len(self.y)
-            fitted.theta = theta._replace(variance=variance, noise=variance * ratio)
-            evidence.append(fitted.log_density(self.x, self.y))
+            fitted.theta = theta._replace(variance=variance, noise=variance * theta.noise)
+            evidence.append(power * fitted.log_density(self.x, self.y))
             means.append(fitted.posterior(x)[0])
         mean = np.exp(np.array(evidence) - logsumexp(evidence)) @ np.array(means)
         best, variance = self.posterior(x)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import simulated
 
-from alx import functions, rollout
+from alx import functions, refit, rollout
 from alx import prior as priors
 from alx.objectives import CONTRASTIVE, HELD_OUT, MIXTURE, MODEL, OBJECTIVES
 from alx.policy import PolicyConfig
@@ -32,10 +32,14 @@ def dense_loss(name, prior, experiment, trajectory, index):
         drawn = jax.random.normal(key, (CONTRASTIVE, functions.FEATURES), experiment.noise.dtype)
         weights = np.asarray(drawn, float)
         return single.dad(weights * (2 / functions.FEATURES * single.theta.variance) ** 0.5)
-    if name in ("predictive", "refitted-error"):
+    if name == "predictive":
         draws = jax.jit(priors.sample, static_argnums=(1, 2, 3))(key, MODEL, len(trajectory.x), (MIXTURE, n))
         own = [dense.pick(type(draws)(*(a[..., m, :] for a in draws)), index) for m in range(MIXTURE)]
-        return getattr(single, name.replace("-", "_"))(MODEL, own, HELD_OUT)
+        return single.predictive(MODEL, own, HELD_OUT)
+    if name == "refitted-error":
+        guesses = jax.jit(refit.search)(key, trajectory)
+        own = [dense.pick(refit.model(guess), index) for guess in guesses]
+        return single.refitted_error(own, refit.SHARPNESS, HELD_OUT)
     return getattr(single, name.replace("-", "_"))()
 
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import wilcoxon
 
 from alx import policy, rollout
-from alx.objectives import posterior
 from alx.policy import PolicyConfig
+from alx.posterior import posterior
 from alx.prior import PRIORS
 from alx.rollout import Trajectory
 from benchmarks import active, ceiling, in_distribution, simulated

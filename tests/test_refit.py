@@ -1,0 +1,85 @@
+"""The fit that training knows against the one of highest likelihood, found by looking everywhere."""
+
+import itertools
+
+import dense
+import jax
+import numpy as np
+import pytest
+import simulated
+
+from alx import refit, rollout
+from alx.policy import PolicyConfig
+from alx.prior import PRIORS, Prior
+from alx.rollout import Batch, Trajectory
+
+CONFIG = PolicyConfig(1, 10)
+BATCH = 12
+
+
+def profile(theta, x, y):
+    """Log likelihood with the signal variance at its best, up to a constant."""
+    gram = dense.covariance(Prior(), theta, x, x) + theta.noise * np.eye(len(x))
+    return -0.5 * (np.linalg.slogdet(gram)[1] + len(y) * np.log(y @ np.linalg.solve(gram, y)))
+
+
+def single(index, trajectory):
+    return np.asarray(trajectory.x, float)[..., index].T, np.asarray(trajectory.y, float)[:, index]
+
+
+def lattice(dim):
+    sides = [np.linspace(0, 1, 25)] * (dim + 1)
+    return [dense.pick(refit.model(np.array(place)[:, None]), 0) for place in itertools.product(*sides)]
+
+
+@pytest.fixture(scope="module", params=["unit", "paper"])
+def trajectory(request):
+    prior = PRIORS[request.param]
+    experiment = simulated.experiments(prior, CONFIG, Batch(BATCH))
+    y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, experiment.x, experiment.noise)
+    return Trajectory(experiment.x, y, np.ones((CONFIG.capacity, 1), bool), CONFIG.T)
+
+
+def test_the_search_finds_the_highest_likelihood(trajectory):
+    guesses = np.asarray(jax.jit(refit.search)(jax.random.key(0), trajectory))
+    everywhere = lattice(1)
+    for i in range(BATCH):
+        x, y = single(i, trajectory)
+        own = [dense.pick(refit.model(guess), i) for guess in guesses]
+        found = max(profile(theta, x, y) for theta in own)
+        assert found > max(profile(theta, x, y) for theta in everywhere) - 0.5
+
+
+def test_the_prediction_is_that_of_the_best_fit(trajectory):
+    """Over all functions the distance is small beside what is predicted."""
+    at = np.linspace(0, 1, 41)[None, :, None]
+    means = np.asarray(jax.jit(refit.fitted_mean)(jax.random.key(0), trajectory, at))
+    everywhere, exact = lattice(1), []
+    for i in range(BATCH):
+        x, y = single(i, trajectory)
+        theta = max(everywhere, key=lambda theta: profile(theta, x, y))
+        gram = dense.covariance(Prior(), theta, x, x) + theta.noise * np.eye(len(x))
+        exact.append(dense.covariance(Prior(), theta, at[0], x) @ np.linalg.solve(gram, y))
+    distance = np.sqrt(np.square(means.T - exact).mean(1))
+    assert np.median(distance) < 0.2 * np.std(exact)
+
+
+def test_a_fit_to_white_noise_goes_below_the_distance_of_the_points():
+    """Points far apart beside the lengthscale explain everything: the prediction between them is zero."""
+    x = np.linspace(0, 1, 11, dtype=np.float32)[None, :, None]
+    y = np.float32([1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1])[:, None]
+    trajectory = Trajectory(x, y, np.ones((11, 1), bool), 10)
+    guesses = jax.jit(refit.search)(jax.random.key(0), trajectory)
+    lengthscales = np.array([refit.model(guess).lengthscale[0, 0] for guess in guesses])
+    noises = np.sqrt([refit.model(guess).noise[0] for guess in guesses])
+    assert ((lengthscales < 0.05) | (noises > 0.5)).all()
+    between = jax.jit(refit.fitted_mean)(jax.random.key(0), trajectory, x[:, :-1] + 0.05)
+    assert np.abs(between).max() < 0.2
+
+
+def test_what_is_predicted_scales_with_the_outputs(trajectory):
+    at = np.linspace(0, 1, 9, dtype=np.float32)[None, :, None]
+    predict = jax.jit(refit.fitted_mean)
+    once = predict(jax.random.key(0), trajectory, at)
+    scaled = predict(jax.random.key(0), trajectory._replace(y=1000 * trajectory.y), at)
+    np.testing.assert_allclose(scaled, 1000 * once, rtol=1e-2, atol=5)
