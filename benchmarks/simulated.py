@@ -24,11 +24,13 @@ __all__ = [
     "Functions",
     "draw",
     "greedy_queries",
+    "measure",
     "policy_queries",
     "random_queries",
     "rmse",
     "rmse_refitted",
     "sobol_queries",
+    "truth",
 ]
 
 N_TEST = {1: 200, 2: 400}
@@ -55,29 +57,36 @@ def draw(prior: Prior, config: PolicyConfig, functions: int, seed: int) -> Funct
 
 def rmse(problem: Functions, queries: Array) -> Array:
     """RMSE ``[B]`` of the posterior mean after measuring at ``queries [D, T, B]``."""
-    prior, config, experiment, test = problem
+    prior, _, experiment, test = problem
+    mean = posterior(prior, experiment.theta, measure(problem, queries), test)[0]
+    return jnp.sqrt(jnp.square(mean - truth(problem)).mean(0))
+
+
+def measure(problem: Functions, queries: Array) -> Trajectory:
+    """The given points and those at ``queries [D, T, B]``, with their outputs."""
+    prior, config, experiment, _ = problem
     x = jnp.concatenate([experiment.x[:, : config.n_init], queries], axis=1)
     y = rollout.observe(prior, experiment, x, experiment.noise)
-    trajectory = Trajectory(x, y, jnp.ones((x.shape[1], 1), bool), config.T)
-    mean = posterior(prior, experiment.theta, trajectory, test)[0]
-    truth = evaluate(prior, experiment.theta, experiment.function, test)
-    return jnp.sqrt(jnp.square(mean - truth).mean(0))
+    return Trajectory(x, y, jnp.ones((x.shape[1], 1), bool), config.T)
+
+
+def truth(problem: Functions) -> Array:
+    """f ``[m, B]`` where the functions are scored."""
+    return evaluate(problem.prior, problem.experiment.theta, problem.experiment.function, problem.test)
 
 
 def rmse_refitted(problem: Functions, queries: Array) -> np.ndarray:
     """The same after a user's own fit: theta unknown, type-II maximum likelihood as in `benchmarks.model`."""
-    prior, config, experiment, test = problem
-    x = jnp.concatenate([experiment.x[:, : config.n_init], queries], axis=1)
-    y = rollout.observe(prior, experiment, x, experiment.noise)
-    truth = evaluate(prior, experiment.theta, experiment.function, test)
+    x, y, *_ = measure(problem, queries)
+    f = truth(problem)
     # The model is fitted to standardised outputs, as users do.
-    scale = jnp.sqrt(truth.var(0) + experiment.theta.noise)
-    x, y, test, truth = (np.asarray(a, float) for a in (x, y / scale, test, truth / scale))
+    scale = jnp.sqrt(f.var(0) + problem.experiment.theta.noise)
+    x, y, test, f = (np.asarray(a, float) for a in (x, y / scale, problem.test, f / scale))
     theta, _ = model.fit_many(x.T, y.T, np.ones(y.T.shape, bool))
     with jax.enable_x64(True):
         data = (jnp.asarray(theta.T), jnp.asarray(x), jnp.asarray(y), jnp.ones(y.shape, bool))
         mean, _ = model.predict(model.condition(*data), jnp.asarray(test))
-    return np.sqrt(np.square(np.asarray(mean) - truth).mean(0)) * np.asarray(scale)
+    return np.sqrt(np.square(np.asarray(mean) - f).mean(0)) * np.asarray(scale)
 
 
 def policy_queries(problem: Functions, params: Params, config: PolicyConfig, blind: bool = False) -> Array:
