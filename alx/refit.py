@@ -47,7 +47,7 @@ def search(key: Array, trajectory: Trajectory) -> Array:
     seen = trajectory._replace(x=jax.lax.stop_gradient(trajectory.x), y=jax.lax.stop_gradient(trajectory.y))
     dim, _, batch = seen.x.shape
     key_shift, key_near, key_last = jax.random.split(key, 3)
-    design = qmc.Sobol(dim + 1, rng=0).random(FIRST)[..., None]
+    design = jnp.asarray(qmc.Sobol(dim + 1, rng=0).random(FIRST)[..., None], float)
     first = (design + jax.random.uniform(key_shift, (dim + 1, batch))) % 1
     likely = _evidence(first, seen)
     near = _around(key_near, first, likely, NEAR, SPREADS[0])
