@@ -1,4 +1,4 @@
-"""How close the fit that training knows is to a user's: python -m benchmarks.refit POLICY
+"""How close the fit that training knows is to a user's: python -m benchmarks.fits POLICY
 
 Both predict the same simulated functions from the policy's queries. The excess is the log of a fit's RMSE
 less that of the posterior with the true theta: what not knowing theta costs.
@@ -57,7 +57,7 @@ def main() -> int:
         if arguments.functions < 2:
             raise ValueError(f"--functions must be at least 2, got {arguments.functions}")
     except (OSError, ValueError) as error:
-        print(f"refit: {error}", file=sys.stderr)
+        print(f"fits: {error}", file=sys.stderr)
         return 2
     print("| prior | excess, user's fit | training's | correlation | root mean square of the difference |")
     print("|---|---:|---:|---:|---:|")

@@ -8,13 +8,13 @@ import pytest
 
 import alx
 from alx.policy import PolicyConfig, init
-from benchmarks import refit
+from benchmarks import fits
 
 
 def test_the_two_fits_fail_on_the_same_functions():
     config = PolicyConfig(1, 6, network="static")
     policy = alx.Policy(init(jax.random.key(0), config), config)
-    user, trained = refit.excesses(policy, "broad", functions=50, seed=0)
+    user, trained = fits.excesses(policy, "broad", functions=50, seed=0)
     assert user.shape == trained.shape == (50,)
     assert np.corrcoef(user, trained)[0, 1] > 0.7
     assert min(user.mean(), trained.mean()) > 0.05  # not knowing theta costs something
@@ -25,6 +25,6 @@ def test_the_two_fits_fail_on_the_same_functions():
     [(["dim1-T10", "--functions", "1"], "--functions must be at least 2, got 1"), (["nothing"], "nothing")],
 )
 def test_what_cannot_be_compared_is_refused(arguments, message, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["refit", *arguments])
-    assert refit.main() == 2
+    monkeypatch.setattr(sys, "argv", ["fits", *arguments])
+    assert fits.main() == 2
     assert message in capsys.readouterr().err
