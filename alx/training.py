@@ -32,8 +32,7 @@ VALIDATION = 512  # held-out functions
 AXIS = "experiments"
 FRESH = Batch(256)  # a kernel and a function for each experiment
 VECTOR = 16  # numbers that a processor works on at once
-CHUNK = 64  # experiments that stay in a processor's cache,
-ATTENDING = 21  # with up to so many points that attend to each other
+CHUNK, ATTENDING = 64, 21  # experiments that stay in a cache, with up to so many points that attend
 
 
 @dataclasses.dataclass(frozen=True)
