@@ -153,7 +153,8 @@ def refitted_error(key: Array, prior_: Prior, experiment: Experiment, trajectory
     """
     x = _grid_per_experiment(experiment)[:, :HELD_OUT]
     mean, variance, _ = posterior(prior_, experiment.theta, trajectory, x)
-    return jnp.log((variance + jnp.square(mean - fitted_mean(key, trajectory, x))).mean(0))
+    fitted = fitted_mean(key, experiment.theta, trajectory, x)
+    return jnp.log((variance + jnp.square(mean - fitted)).mean(0))
 
 
 OBJECTIVES: dict[str, Objective] = {

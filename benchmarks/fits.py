@@ -42,9 +42,12 @@ def excesses(policy: Policy, prior: str, functions: int, seed: int) -> tuple[np.
     queries = simulated.policy_queries(problem, policy.params, policy.config)
     x, y, mask, T = simulated.measure(problem, queries)
     fitted_mean = jax.jit(
-        lambda x, y: refit.fitted_mean(jax.random.key(1), Trajectory(x, y, mask, T), problem.test)
+        lambda theta, x, y: refit.fitted_mean(
+            jax.random.key(1), theta, Trajectory(x, y, mask, T), problem.test
+        )
     )
-    trained = jnp.sqrt(jnp.square(fitted_mean(x, y) - simulated.truth(problem)).mean(0))
+    predicted = fitted_mean(problem.experiment.theta, x, y)
+    trained = jnp.sqrt(jnp.square(predicted - simulated.truth(problem)).mean(0))
     known = np.log(simulated.rmse(problem, queries))
     return np.log(simulated.rmse_refitted(problem, queries)) - known, np.log(trained) - known
 

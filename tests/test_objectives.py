@@ -37,7 +37,7 @@ def dense_loss(name, prior, experiment, trajectory, index):
         own = [dense.pick(type(draws)(*(a[..., m, :] for a in draws)), index) for m in range(MIXTURE)]
         return single.predictive(MODEL, own, HELD_OUT)
     if name == "refitted-error":
-        guesses = jax.jit(refit.search)(key, trajectory)
+        guesses = jax.jit(refit.search)(key, experiment.theta, trajectory)
         own = [dense.pick(refit.model(guess), index) for guess in guesses]
         return single.refitted_error(own, refit.SHARPNESS, HELD_OUT)
     return getattr(single, name.replace("-", "_"))()

@@ -34,15 +34,16 @@ def lattice(dim):
 
 
 @pytest.fixture(scope="module", params=["unit", "paper"])
-def trajectory(request):
+def measured(request):
     prior = PRIORS[request.param]
     experiment = simulated.experiments(prior, CONFIG, Batch(BATCH))
     y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, experiment.x, experiment.noise)
-    return Trajectory(experiment.x, y, np.ones((CONFIG.capacity, 1), bool), CONFIG.T)
+    return experiment.theta, Trajectory(experiment.x, y, np.ones((CONFIG.capacity, 1), bool), CONFIG.T)
 
 
-def test_the_search_finds_the_highest_likelihood(trajectory):
-    guesses = np.asarray(jax.jit(refit.search)(jax.random.key(0), trajectory))
+def test_the_search_finds_the_highest_likelihood(measured):
+    _, trajectory = measured
+    guesses = np.asarray(jax.jit(refit.search)(jax.random.key(0), *measured))
     everywhere = lattice(1)
     for i in range(BATCH):
         x, y = single(i, trajectory)
@@ -51,10 +52,11 @@ def test_the_search_finds_the_highest_likelihood(trajectory):
         assert found > max(profile(theta, x, y) for theta in everywhere) - 0.5
 
 
-def test_the_prediction_is_that_of_the_best_fit(trajectory):
+def test_the_prediction_is_that_of_the_best_fit(measured):
     """Over all functions the distance is small beside what is predicted."""
+    _, trajectory = measured
     at = np.linspace(0, 1, 41)[None, :, None]
-    means = np.asarray(jax.jit(refit.fitted_mean)(jax.random.key(0), trajectory, at))
+    means = np.asarray(jax.jit(refit.fitted_mean)(jax.random.key(0), *measured, at))
     everywhere, exact = lattice(1), []
     for i in range(BATCH):
         x, y = single(i, trajectory)
@@ -75,16 +77,30 @@ def test_a_rough_function_has_a_lengthscale_below_the_distance_of_the_points():
     x = np.repeat(np.linspace(0, 1, 11, dtype=np.float32), 2)[None, :, None]
     y = np.repeat(np.float32([1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1]), 2)[:, None]
     trajectory = Trajectory(x, y, np.ones((22, 1), bool), 21)
-    guesses = jax.jit(refit.search)(jax.random.key(0), trajectory)
+    smooth = refit.model(np.ones((2, 1), np.float32))
+    guesses = jax.jit(refit.search)(jax.random.key(0), smooth, trajectory)
     assert max(refit.model(guess).lengthscale[0, 0] for guess in guesses) < 0.07
     assert max(refit.model(guess).noise[0] for guess in guesses) < 0.1
-    between = jax.jit(refit.fitted_mean)(jax.random.key(0), trajectory, x[:, :-2:2] + 0.05)
+    between = jax.jit(refit.fitted_mean)(jax.random.key(0), smooth, trajectory, x[:, :-2:2] + 0.05)
     assert np.abs(between).max() < 0.2
 
 
-def test_what_is_predicted_scales_with_the_outputs(trajectory):
+def test_the_place_of_a_model_is_its_guess():
+    guess = np.array([[0.1, 0.5], [0.3, 0.9], [0.6, 0.02]], np.float32)
+    np.testing.assert_allclose(refit.place(refit.model(guess)), guess, atol=1e-5)
+
+
+def test_an_oscillation_shortens_the_lengthscale():
+    """cos(f r) exp(-r^2 / 2 l^2) = 1 - (1/l^2 + f^2) r^2 / 2 + .., as an RBF with that curvature."""
+    theta = refit.model(np.full((2, 1), 0.8, np.float32))
+    shorter = refit.model(refit.place(theta._replace(frequency=np.full((1, 1), 3.0, np.float32))))
+    np.testing.assert_allclose(shorter.lengthscale**-2, theta.lengthscale**-2 + 9, rtol=1e-4)
+
+
+def test_what_is_predicted_scales_with_the_outputs(measured):
+    theta, trajectory = measured
     at = np.linspace(0, 1, 9, dtype=np.float32)[None, :, None]
     predict = jax.jit(refit.fitted_mean)
-    once = predict(jax.random.key(0), trajectory, at)
-    scaled = predict(jax.random.key(0), trajectory._replace(y=1000 * trajectory.y), at)
+    once = predict(jax.random.key(0), theta, trajectory, at)
+    scaled = predict(jax.random.key(0), theta, trajectory._replace(y=1000 * trajectory.y), at)
     np.testing.assert_allclose(scaled, 1000 * once, rtol=1e-2, atol=5)
