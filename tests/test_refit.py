@@ -97,6 +97,23 @@ def test_an_oscillation_shortens_the_lengthscale():
     np.testing.assert_allclose(shorter.lengthscale**-2, theta.lengthscale**-2 + 9, rtol=1e-4)
 
 
+def test_the_search_is_not_behind_the_truth():
+    """With many points the likelihood has a narrow peak near the truth, which guesses everywhere may miss."""
+    x = np.random.default_rng(0).random((2, 40, BATCH), np.float32)
+    theta = refit.model(np.repeat(np.float32([[0.3], [0.33], [0.05]]), BATCH, axis=1))
+    y = np.zeros((40, BATCH), np.float32)
+    for i in range(BATCH):
+        single_x, own = x[..., i].T, dense.pick(theta, i)
+        gram = dense.covariance(Prior(), own, single_x, single_x) + own.noise * np.eye(40)
+        y[:, i] = np.linalg.cholesky(gram) @ np.random.default_rng(i).normal(size=40)
+    trajectory = Trajectory(x, y, np.ones((40, 1), bool), 39)
+    guesses = jax.jit(refit.search)(jax.random.key(0), theta, trajectory)
+    for i in range(BATCH):
+        data = single(i, trajectory)
+        found = max(profile(dense.pick(refit.model(guess), i), *data) for guess in guesses)
+        assert found > profile(dense.pick(theta, i), *data) - 0.2
+
+
 def test_what_is_predicted_scales_with_the_outputs(measured):
     theta, trajectory = measured
     at = np.linspace(0, 1, 9, dtype=np.float32)[None, :, None]
