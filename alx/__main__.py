@@ -1,6 +1,7 @@
 """``python -m alx``: list the shipped policies, export one, or propose the next point for a CSV of points."""
 
 import csv
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -109,6 +110,9 @@ def main() -> None:
     commands = {"list": list_policies, "export": export, "propose": propose}
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="alx", description=__doc__)
+        sys.stdout.flush()
+    except BrokenPipeError:  # a reader such as `head` has what it wanted; nothing more can be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
         print(f"alx: {error}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -1,6 +1,7 @@
 """python -m alx: what it prints, and one sentence and exit code 2 for what it cannot do."""
 
 import io
+import os
 import subprocess
 import sys
 
@@ -123,3 +124,15 @@ def test_it_starts_as_a_module_and_import_alx_stays_light():
         [sys.executable, "-c", heavy], check=True, timeout=120, capture_output=True, text=True
     )
     assert loaded.stdout.strip() == ""
+
+
+def test_a_reader_that_stops_early_is_no_error():
+    """As in `alx list | head -1`."""
+    end, start = os.pipe()
+    os.close(end)
+    try:
+        command = [sys.executable, "-m", "alx", "list"]
+        ran = subprocess.run(command, stdout=start, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(start)
+    assert (ran.stderr, ran.returncode) == ("", 0)
