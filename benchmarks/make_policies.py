@@ -34,7 +34,7 @@ ROLLOUTS = {
 }
 # The learning rate decays further than by default; with two and three inputs functions are smoother.
 ONE_INPUT = "--steps 8000 --decay 0.967"
-TWO_INPUTS = "--lengthscale 0.08 3 --steps 10000 --warmup 3000 --decay 0.974"
+TWO_INPUTS = "--lengthscale 0.08 3 --steps 20000 --warmup 3500 --decay 0.987"
 THREE_INPUTS = "--lengthscale 0.08 3 --steps 2000 --warmup 800 --decay 0.89"
 ONE_DEVICE = " --devices 1"  # so that several can be trained side by side
 STATIC = "--network static --prior broad --objective integrated-variance --lr 3e-3 --steps 2000"
@@ -53,7 +53,7 @@ def recipes() -> dict[str, Recipe]:
     """All shipped policies by name."""
     made = {
         "dim1-T10": Recipe("the policy to use with one input", f"--dim 1 --T 10 {ONE_INPUT}"),
-        "dim2-T20": Recipe("the policy to use with two inputs", f"--dim 2 --T 20 {TWO_INPUTS}{ONE_DEVICE}"),
+        "dim2-T20": Recipe("the policy to use with two inputs", f"--dim 2 --T 20 {TWO_INPUTS}"),
         "dim3-T30": Recipe(
             "the policy to use with three inputs", f"--dim 3 --T 30 {THREE_INPUTS}{ONE_DEVICE}"
         ),
