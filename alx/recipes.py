@@ -31,6 +31,9 @@ class Request:
         variance: range of the signal variance.
         lengthscale: range of the lengthscales.
         noise_sd: range of the noise standard deviation.
+        modulated: share of functions with an amplitude that varies over the domain.
+        warped: share of functions with warped inputs.
+        oscillating: share of functions that oscillate.
         batch: kernels, functions per kernel and noise draws per function in a step.
         steps: number of steps.
         lr: initial learning rate.
@@ -59,6 +62,9 @@ class Request:
     variance: Range | None = None
     lengthscale: Range | None = None
     noise_sd: Range | None = None
+    modulated: float | None = None
+    warped: float | None = None
+    oscillating: float | None = None
     batch: tuple[int, int, int] | None = None
     steps: int | None = None
     lr: float | None = None
@@ -95,13 +101,13 @@ def config(request: Request) -> TrainConfig:
 
 
 def prior(request: Request, network: Network) -> Prior:
-    """The named prior with the ranges that were given."""
+    """The named prior with the ranges and shares that were given."""
     name = request.prior or ("paper" if network == "paper" else "unit")
     if name not in PRIORS:
         raise ValueError(f"prior must be one of {', '.join(PRIORS)}, got {name!r}")
     given = {
-        field: tuple(value)
-        for field in ("variance", "lengthscale", "noise_sd")
+        field: value
+        for field in ("variance", "lengthscale", "noise_sd", "modulated", "warped", "oscillating")
         if (value := getattr(request, field)) is not None
     }
     if request.kernel is not None:

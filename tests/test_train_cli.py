@@ -1,11 +1,13 @@
 """train.py as users start it: errors of one line, and a kill that loses nothing."""
 
+import dataclasses
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +54,7 @@ def call(monkeypatch, capsys, tmp_path):
         ("--dim 1 --T 5 --seeds 0", "--seeds must be at least 1"),
         ("--dim 1 --T 5 --batch 4 0 1", "batch must be"),
         ("--dim 1 --T 5 --lengthscale 2 1", "lengthscale must be a range"),
+        ("--dim 1 --T 5 --warped 2", "warped must be a share between 0 and 1, got 2"),
         ("--dim 1 --T 5 --start nowhere", "neither a policy file nor a shipped policy 'nowhere'"),
         ("--dim 2 --T 5 --start dim1-T10", "--start dim1-T10 has --dim 1 --network anchors; it cannot start"),
         ("--dim 1 --T 5 --network paper --start dim1-T10", "a policy with --dim 1 --network paper"),
@@ -147,3 +150,12 @@ def test_a_killed_run_goes_on_to_the_very_same_policy(tmp_path):
     assert [epoch["step"] for epoch in train.run.read_metrics(killed)] == list(range(50, 301, 50))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "elsewhere", "killed", "whole"]
     assert not list((tmp_path / "elsewhere").iterdir()), "it wrote outside of the run and the cache"
+
+
+def test_every_range_and_share_of_the_prior_can_be_given():
+    given: dict[str, Any] = {"lengthscale": (0.1, 2.0), "noise_sd": (0.1, 0.2), "variance": (0.5, 1.5)}
+    given |= {"modulated": 0.1, "warped": 0.0, "oscillating": 0.2}
+    request = train.Request(dim=1, T=5, **given)
+    prior, plain = train.recipes.prior(request, "anchors"), train.recipes.PRIORS["unit"]
+    assert prior == dataclasses.replace(plain, **given)
+    assert train.recipes.prior(train.Request(dim=1, T=5), "anchors") == plain
