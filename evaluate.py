@@ -12,8 +12,8 @@ import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from benchmarks import report, runner
-from benchmarks.tables import Evaluation, console_tables, label
+from benchmarks.evaluation import report, runner
+from benchmarks.evaluation.tables import Evaluation, console_tables, label
 
 
 @dataclasses.dataclass(frozen=True)

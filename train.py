@@ -9,11 +9,12 @@ from pathlib import Path
 import jax
 import tyro
 
-from alx import cache, files, recipes, run
-from alx.objectives import CONTRASTIVE
-from alx.progress import Progress
-from alx.recipes import Request
-from alx.training import TrainConfig
+from alx.io import cache, files
+from alx.train import recipes, run
+from alx.train.objectives import CONTRASTIVE
+from alx.train.progress import Progress
+from alx.train.recipes import Request
+from alx.train.step import TrainConfig
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,10 +7,10 @@ for _ in range(20):
 """
 
 from alx.history import History
-from alx.learner import Learner
-from alx.policy import Policy, PolicyConfig
+from alx.io.store import load, save, shipped
+from alx.learner.learner import Learner
+from alx.network.policy import Policy, PolicyConfig
 from alx.propose import propose, propose_batch, propose_from_pool
-from alx.store import load, save, shipped
 from alx.version import __version__
 
 __all__ = [

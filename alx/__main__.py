@@ -9,10 +9,10 @@ from typing import Annotated
 import numpy as np
 import tyro
 
-from alx import export as export_formats
-from alx.files import read_text, write_bytes
-from alx.learner import Learner
-from alx.store import card, load, shipped
+from alx.io import export as export_formats
+from alx.io.files import read_text, write_bytes
+from alx.io.store import card, load, shipped
+from alx.learner.learner import Learner
 
 __all__ = ["main"]
 

@@ -11,7 +11,7 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 
 from alx.history import History
-from alx.policy import Params, Policy, PolicyConfig, apply
+from alx.network.policy import Params, Policy, PolicyConfig, apply
 
 __all__ = [
     "impute_mean",

@@ -1,5 +1,5 @@
 """Comparisons and measurements; none of this is in the wheel."""
 
-from alx import cache
+from alx.io import cache
 
 cache.keep_matplotlib()

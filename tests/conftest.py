@@ -8,7 +8,7 @@ import jax
 import pytest
 import small_run
 
-from alx import run
+from alx.train import run
 
 jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_disable_most_optimizations", True)

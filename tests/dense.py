@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 
-from alx.prior import Prior, Theta
-from alx.rollout import Experiment, Trajectory
+from alx.train.prior import Prior, Theta
+from alx.train.rollout import Experiment, Trajectory
 
 
 def pick(tree, index):

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from alx.policy import Policy, PolicyConfig, init
+from alx.network.policy import Policy, PolicyConfig, init
 
 
 @functools.cache

@@ -3,10 +3,10 @@
 import dense
 import numpy as np
 
-from alx.functions import FEATURES, Function
-from alx.policy import PolicyConfig
-from alx.prior import Prior, Theta
-from alx.rollout import Batch, Experiment, Trajectory
+from alx.network.policy import PolicyConfig
+from alx.train.functions import FEATURES, Function
+from alx.train.prior import Prior, Theta
+from alx.train.rollout import Batch, Experiment, Trajectory
 
 
 def thetas(prior: Prior, dim: int, batch: tuple[int, ...] = (), seed: int = 0) -> Theta:

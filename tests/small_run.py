@@ -7,12 +7,14 @@ import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import Mesh
 
-from alx import run, store, training
-from alx.policy import PolicyConfig
-from alx.prior import Prior
-from alx.recipes import Request
-from alx.rollout import Batch
-from alx.training import TrainConfig
+from alx.io import store
+from alx.network.policy import PolicyConfig
+from alx.train import run
+from alx.train import step as training
+from alx.train.prior import Prior
+from alx.train.recipes import Request
+from alx.train.rollout import Batch
+from alx.train.step import TrainConfig
 
 CONFIG = TrainConfig(PolicyConfig(1, 2, network="static"), prior=Prior(), batch=Batch(4), steps=10, lr=0.1)
 REQUEST = Request(dim=1, T=2)

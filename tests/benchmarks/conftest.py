@@ -1,7 +1,7 @@
 import pytest
 from random_policy import random_policy
 
-from alx.policy import Policy
+from alx.network.policy import Policy
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,1 @@
+"""Gaussian-process algebra on few points, for many experiments at once."""

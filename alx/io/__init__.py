@@ -1,0 +1,1 @@
+"""Files: policies, provenance, exports, caches."""

@@ -1,0 +1,5 @@
+"""Ask and tell in the user's own units."""
+
+from alx.learner.learner import Learner
+
+__all__ = ["Learner"]

@@ -1,0 +1,1 @@
+"""Training: simulated experiments, what is minimised, the step and the run on disk."""

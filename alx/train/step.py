@@ -1,0 +1,301 @@
+"""Training: config, state and the step, data-parallel over all devices of all hosts.
+
+A step simulates a batch of experiments in chunks small enough to stay in a processor's cache, and
+accumulates their gradients: memory is bounded by the chunk, not by the batch. The random numbers of a chunk
+depend on the seed, the step and the chunk's number alone, so the result does not depend on how many
+devices share the work. A device draws what its chunks of one kernel share only once.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from alx.network import policy
+from alx.network.policy import Params, PolicyConfig
+from alx.train import rollout
+from alx.train.objectives import OBJECTIVES
+from alx.train.posterior import posterior
+from alx.train.prior import PRIORS, Prior
+from alx.train.rollout import Batch, Experiment, Trajectory
+
+__all__ = ["EPOCH", "State", "TrainConfig", "initial_state", "make_mesh", "make_step", "make_validation"]
+
+EPOCH = 50  # steps
+VALIDATION = 512  # held-out functions
+AXIS = "experiments"
+FRESH = Batch(256)  # a kernel and a function for each experiment
+VECTOR = 16  # numbers that a processor works on at once
+CHUNK, ATTENDING = 64, 21  # experiments that stay in a cache, with up to so many points that attend
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig:
+    """All that decides the result of a training run.
+
+    Attributes:
+        policy: dimension, budget and network.
+        prior: where kernels and noise come from.
+        objective: name of what is minimised, see `alx.train.objectives`.
+        warmup: so many steps at the start minimise `integrated-variance` instead. Its gradient has far less
+            variance than that of `refitted-error`, so that reacting is learned first, and only then what of
+            it a user's fit can stand.
+        start: the policy from whose weights to start; None: fresh ones.
+        myopic: train single queries after random histories instead of whole trajectories.
+        batch: kernels, functions per kernel and noise draws per function in a step.
+        steps: how many steps.
+        lr: initial learning rate.
+        decay: what is left of the learning rate after every 50 steps; the paper's is 0.98.
+        clip: largest global norm of a gradient.
+        bound: largest norm of the gradient of an experiment's loss with respect to a query.
+        seed: seed of everything random.
+        chunk: at most so many experiments are simulated together; None takes what stays in the cache of a
+            processor, see `largest_chunk`.
+    """
+
+    policy: PolicyConfig
+    prior: Prior = PRIORS["paper"]
+    objective: str = "integrated-variance"
+    warmup: int = 0
+    start: str | None = None
+    myopic: bool = False
+    batch: Batch = FRESH
+    steps: int = 2000
+    lr: float = 1e-3
+    decay: float = 0.98
+    clip: float = 1.0
+    bound: float = 100.0
+    seed: int = 0
+    chunk: int | None = None
+
+    def __post_init__(self):
+        if self.objective not in OBJECTIVES:
+            raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}")
+        if self.myopic and self.objective == "dad":
+            raise ValueError("myopic training has no objective dad, which compares whole trajectories")
+        if len(self.batch) != 3 or min(self.batch) < 1:
+            raise ValueError(
+                f"batch must be three whole numbers of at least 1, KERNELS FUNCTIONS NOISES, got {self.batch}"
+            )
+        for name in ("steps", "chunk"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        if self.warmup < 0:
+            raise ValueError(f"warmup must be at least 0 steps, got {self.warmup}")
+        for name in ("lr", "clip", "bound"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be a positive number, got {getattr(self, name)}")
+        if not 0 < self.decay <= 1:
+            raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed must be between 0 and 2^32 - 1, got {self.seed}")
+
+
+class State(NamedTuple):
+    """What changes from step to step."""
+
+    params: Params
+    optimizer: Any
+    step: Array
+
+
+def optimizer(config: TrainConfig) -> optax.GradientTransformation:
+    """RAdam with clipped gradients and the paper's staircase decay."""
+    schedule = optax.exponential_decay(config.lr, EPOCH, config.decay, staircase=True)
+    return optax.chain(optax.clip_by_global_norm(config.clip), optax.radam(schedule))
+
+
+def make_mesh() -> Mesh:
+    """All devices of all hosts in a row."""
+    return Mesh(np.array(jax.devices()), (AXIS,))
+
+
+def initial_state(config: TrainConfig, mesh: Mesh, params: Params | None = None) -> State:
+    """The given weights or fresh ones, the same on every device."""
+
+    def build(params):
+        if params is None:
+            params = policy.init(jax.random.fold_in(jax.random.key(config.seed), 0), config.policy)
+        return State(params, optimizer(config).init(params), jnp.zeros((), jnp.int32))
+
+    return jax.jit(build, out_shardings=NamedSharding(mesh, PartitionSpec()))(params)
+
+
+class Chunks(NamedTuple):
+    """How a batch is cut: `number` chunks of `size` experiments.
+
+    The kernels of a `group` are simulated together. A group too large for one chunk has `per_group` of them.
+    """
+
+    group: Batch
+    size: int
+    per_group: int
+    number: int
+
+
+def cut(batch: Batch, largest: int) -> Chunks:
+    """Even chunks of at most `largest` experiments, of several whole kernels or of a part of one."""
+    kernels = _divisor(batch.kernels, max(1, largest // (batch.functions * batch.noises)))
+    group = batch._replace(kernels=kernels)
+    per_group = -(-group.experiments // largest)
+    size = -(-group.experiments // per_group)
+    if per_group > 1:
+        size = min(-(-size // VECTOR) * VECTOR, largest)
+    return Chunks(group, size, per_group, batch.kernels // kernels * per_group)
+
+
+def largest_chunk(config: TrainConfig) -> int:
+    """How many experiments to simulate together: 64, but fewer if many points attend to each other.
+
+    Attention among all points is quadratic in their number: at T = 40 and 80 the paper's network took twice
+    and three times as long in chunks twice as large.
+    """
+    if config.chunk is not None:
+        return config.chunk
+    if config.policy.network != "paper":
+        return CHUNK
+    fitting = CHUNK * ATTENDING // config.policy.capacity
+    return min(max(fitting // VECTOR, 1) * VECTOR, CHUNK)
+
+
+def _divisor(n: int, largest: int) -> int:
+    return max(d for d in range(1, min(n, largest) + 1) if n % d == 0)
+
+
+def draw_group(config: TrainConfig, chunks: Chunks, key: Array, index: Array) -> Experiment:
+    """Draw the experiments of a group of kernels."""
+    key_kernel, own = (jax.random.fold_in(jax.random.fold_in(key, stream), index) for stream in (0, 1))
+    key_draw, _, _ = jax.random.split(own, 3)
+    return rollout.draw(key_kernel, key_draw, config.prior, config.policy, chunks.group)
+
+
+def chunk_loss(
+    config: TrainConfig, chunks: Chunks, params: Params, key: Array, drawn: Experiment, index: Array
+) -> Array:
+    """The loss of one chunk of a group: the mean over all chunks is the mean over all experiments."""
+    group, size, per_group, _ = chunks
+    _, key_size, key_objective = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, 1), index), 3)
+    if per_group == 1:
+        experiment, counted = rollout.spread(drawn), True
+    else:
+        # The last chunk of a group may reach back into the one before; what that one counts has no weight.
+        first = index % per_group * size
+        start = jnp.minimum(first, group.experiments - size)
+        experiment = rollout.part(drawn, start, size)
+        counted = start + jnp.arange(size) >= first
+    if config.myopic:
+        trajectory = rollout.myopic(key_size, params, config.policy, config.prior, experiment)
+    else:
+        trajectory = rollout.nonmyopic(params, config.policy, config.prior, experiment, config.bound)
+    losses = OBJECTIVES[config.objective](key_objective, config.prior, experiment, trajectory)
+    return losses.sum(where=counted) / (group.experiments / per_group)
+
+
+def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State, dict[str, Array]]]:
+    """The compiled training step: state -> next state and metrics, when they are there."""
+    # Several steps under way at once would wait for each other for ever: the devices of a CPU share one pool
+    # of threads, and each of them keeps one while it waits for the sum over all.
+    step = jitted_step(config, mesh)
+    first = jitted_step(dataclasses.replace(config, objective="integrated-variance"), mesh)
+    return lambda state: jax.block_until_ready((first if state.step < config.warmup else step)(state))
+
+
+def jitted_step(config: TrainConfig, mesh: Mesh):
+    """The training step under `jax.jit`; see `make_step`."""
+    chunks = cut(config.batch, largest_chunk(config))
+    transform = optimizer(config)
+    key = jax.random.fold_in(jax.random.key(config.seed), 1)
+
+    def mean_gradient(params: Params, step: Array):
+        key_step = jax.random.fold_in(key, step)
+        first, end = _share(chunks.number, mesh)
+
+        def add_chunk(drawn: Experiment, index: Array, total):
+            value = jax.value_and_grad(chunk_loss, argnums=2)(config, chunks, params, key_step, drawn, index)
+            return jax.tree.map(lambda t, v: t + v / chunks.number, total, value)
+
+        def add_group(group: Array, total):
+            drawn = draw_group(config, chunks, key_step, group)
+            lower = jnp.maximum(first, group * chunks.per_group)
+            upper = jnp.minimum(end, (group + 1) * chunks.per_group)
+            return jax.lax.fori_loop(lower, upper, functools.partial(add_chunk, drawn), total)
+
+        # Each device differentiates its own copy; one sum at the end makes the gradient of all.
+        params = jax.lax.pcast(params, AXIS, to="varying")
+        zero = jax.tree.map(jnp.zeros_like, (jax.lax.pcast(jnp.zeros(()), AXIS, to="varying"), params))
+        groups = first // chunks.per_group, -(-end // chunks.per_group)
+        return jax.lax.psum(jax.lax.fori_loop(*groups, add_group, zero), AXIS)
+
+    def step(state: State):
+        loss, gradient = jax.shard_map(
+            mean_gradient, mesh=mesh, in_specs=(PartitionSpec(), PartitionSpec()), out_specs=PartitionSpec()
+        )(state.params, state.step)
+        updates, inner = transform.update(gradient, state.optimizer, state.params)
+        params = optax.apply_updates(state.params, updates)
+        return State(params, inner, state.step + 1), {"loss": loss, "norm": optax.tree.norm(gradient)}
+
+    return jax.jit(step, donate_argnums=0, compiler_options=compiler_options())
+
+
+def _share(number: int, mesh: Mesh) -> tuple[Array, Array]:
+    """First and end of the items this device works on; the last devices may have fewer, or none."""
+    each = -(-number // mesh.size)
+    first = jax.lax.axis_index(AXIS) * each
+    return jnp.minimum(first, number), jnp.minimum(first + each, number)
+
+
+def compiler_options() -> dict[str, Any]:
+    """On CPUs every device is a single thread, and vectors are as wide as the processor has them."""
+    if jax.default_backend() != "cpu":
+        return {}
+    return {"xla_cpu_prefer_vector_width": 512, "xla_cpu_multi_thread_eigen": False}
+
+
+def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION):
+    """RMSE of the GP posterior with the true theta on held-out functions, after T queries.
+
+    Returns two compiled functions of params: RMSE of the policy, and RMSE of uniform queries, which need no
+    params. The held-out functions are the same whatever the training seed and its chunks.
+    """
+    size = min(CHUNK, functions)
+    number = functions // size
+    key = jax.random.key(2**31 + 1)
+
+    def rmse(params: Params, queries: Callable) -> Array:
+        def add_chunk(index: Array, total: Array) -> Array:
+            key_kernel, key_own = jax.random.split(jax.random.fold_in(key, index))
+            experiment = rollout.simulate(key_kernel, key_own, config.prior, config.policy, Batch(size))
+            trajectory = queries(params, experiment)
+            mean = posterior(config.prior, experiment.theta, trajectory, experiment.grid)[0]
+            value = jnp.sqrt(jnp.square(mean - experiment.f_grid).mean(0)).mean()
+            return total + value / number
+
+        zero, params = jax.lax.pcast((jnp.zeros(()), params), AXIS, to="varying")
+        return jax.lax.psum(jax.lax.fori_loop(*_share(number, mesh), add_chunk, zero), AXIS)
+
+    def active(params, experiment):
+        return rollout.nonmyopic(params, config.policy, config.prior, experiment)
+
+    def uniform(params, experiment):
+        y = rollout.observe(config.prior, experiment, experiment.x, experiment.noise)
+        mask = jnp.ones((y.shape[0],) + (1,) * (y.ndim - 1), bool)
+        return Trajectory(experiment.x, y, mask, config.policy.T)
+
+    def compiled(queries):
+        sharded = jax.shard_map(
+            lambda params: rmse(params, queries),
+            mesh=mesh,
+            in_specs=PartitionSpec(),
+            out_specs=PartitionSpec(),
+        )
+        return jax.jit(sharded, compiler_options=compiler_options())
+
+    return compiled(active), compiled(uniform)

@@ -1,0 +1,159 @@
+"""How methods are compared: paired seeds, the same model for all, an RMSE after every query.
+
+For one seed all methods start from the same labelled point, meet the same noise in the same order, and are
+judged on the same test points by the same GP, refitted after every query.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks.evaluation import model
+from benchmarks.evaluation.methods import Method, Round, generator
+from benchmarks.evaluation.tasks import Task
+
+__all__ = [
+    "N_INIT",
+    "SEEDS_TOGETHER",
+    "default_budget",
+    "errors",
+    "fingerprint",
+    "learning_curve",
+    "queries",
+    "run",
+]
+
+VERSION = 1  # raise it when a change here changes numbers
+N_INIT = 1
+# Seeds always run in groups of this size, padded if need be: the last bits of a result can depend on the
+# shape of the arrays, and a row must not depend on how many seeds were asked for.
+SEEDS_TOGETHER = model.BLOCK
+
+
+def default_budget(dim: int) -> int:
+    """The T that policies of this dimension are trained for."""
+    return 10 * dim
+
+
+def fingerprint(task: Task, method: Method, budget: int) -> str:
+    """Rows with the same fingerprint, task, method and seed are the same experiment."""
+    parts = (VERSION, N_INIT, budget, task.name, task.fingerprint, method.name, method.fingerprint)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+def run(task: Task, method: Method, seeds: Sequence[int], budget: int) -> list[dict[str, Any]]:
+    """One row per seed: its queries, the RMSE before the first and after every query, the times."""
+    padded = [*seeds, *[seeds[0]] * (SEEDS_TOGETHER - len(seeds))]
+    x, y = queries(task, method, padded, budget)
+    rmse = learning_curve(task, x, y)
+    seconds, compile_seconds = _query_seconds(task, method, seeds, x, y)
+    return [
+        {
+            "task": task.name,
+            "method": method.name,
+            "seed": int(seed),
+            "fingerprint": fingerprint(task, method, budget),
+            "rmse": rmse[i].tolist(),
+            "query_seconds": seconds[i].tolist(),
+            "compile_seconds": compile_seconds,
+            "x": x[i].tolist(),
+            "y": y[i].tolist(),
+        }
+        for i, seed in enumerate(seeds)
+    ]
+
+
+def queries(task: Task, method: Method, seeds: Sequence[int], budget: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs ``[S, N_INIT + budget, D]`` and labels: the initial points, then the queries in order."""
+    count, size = len(seeds), N_INIT + budget
+    x, y = np.zeros((count, size, task.dim)), np.zeros((count, size))
+    noise = task.noise * np.stack([generator(task.name, s, "noise").standard_normal(size) for s in seeds])
+    starts = [generator(task.name, s, "start").random((N_INIT, task.dim)) for s in seeds]
+    if task.is_pool:
+        draws = [generator(task.name, s, "start").permutation(len(task.test_x))[:N_INIT] for s in seeds]
+        starts = [task.test_x[draw] for draw in draws]
+    available = np.ones((count, len(task.test_x)), bool) if task.is_pool else None
+    for step in range(size):
+        if step < N_INIT:
+            proposal = np.stack([start[step] for start in starts])
+        else:
+            proposal = method.choose(_round(task, seeds, x, y, step, available))
+        x[:, step], y[:, step] = _label(task, proposal, available)
+        y[:, step] += noise[:, step]
+    return x, y
+
+
+def _round(task: Task, seeds: Sequence[int], x, y, filled: int, available) -> Round:
+    mask = np.broadcast_to(np.arange(x.shape[1]) < filled, y.shape)
+    x, y = np.where(mask[..., None], x, 0), np.where(mask, y, 0)
+    return Round(
+        task, filled - N_INIT + 1, seeds, x, y, mask, None if available is None else available.copy()
+    )
+
+
+def _label(task: Task, proposal: np.ndarray, available: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """What is measured ``[S, D]`` and its noise-free value; in a pool it takes the nearest free point."""
+    if task.truth is not None:
+        return proposal, task.truth(proposal)
+    assert available is not None
+    distance = np.square(task.test_x[None] - proposal[:, None]).sum(-1)
+    nearest = np.where(available, distance, np.inf).argmin(1)
+    available[np.arange(len(nearest)), nearest] = False
+    return task.test_x[nearest], task.test_y[nearest]
+
+
+def learning_curve(task: Task, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """RMSE ``[S, n]`` of the model fitted to the first 1, 2 .. n points of ``x [S, n, D]``, ``y [S, n]``."""
+    count, size = y.shape
+    prefixes = np.tile(np.tril(np.ones((size, size), bool)), (count, 1))
+    return errors(task, np.repeat(x, size, 0), np.repeat(y, size, 0), prefixes).reshape(count, size)
+
+
+def errors(task: Task, x: np.ndarray, y: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """RMSE ``[B]`` of the model fitted to each of B data sets ``x [B, n, D]``, ``y`` and ``mask [B, n]``."""
+    theta, _ = model.fit_many(x, y, mask)
+    rmse = []
+    with jax.enable_x64(True):
+        test_x, test_y = jnp.asarray(task.test_x), jnp.asarray(task.test_y)
+        for i in range(0, len(y), SEEDS_TOGETHER):
+            part = slice(i, i + SEEDS_TOGETHER)
+            rmse.append(np.asarray(_rmse(theta[part], x[part], y[part], mask[part], test_x, test_y)))
+    return np.concatenate(rmse)
+
+
+@jax.jit
+def _rmse(theta, x, y, mask, test_x, test_y):
+    posterior = model.condition(theta.T, x.T, y.T, mask.T)
+    mean, _ = model.predict(posterior, jnp.broadcast_to(test_x.T[..., None], (*test_x.T.shape, len(y))))
+    return jnp.sqrt(jnp.square(mean - test_y[:, None]).mean(0))
+
+
+def _query_seconds(task: Task, method: Method, seeds, x, y) -> tuple[np.ndarray, float]:
+    """Seconds per selection ``[S, T]`` of one experiment at a time on the recorded data, and of compiling.
+
+    Labelling and refitting after the last query are not part of it.
+    """
+    steps = range(N_INIT, x.shape[1])
+    seconds = np.zeros((len(seeds), len(steps)))
+    compile_seconds = 0.0
+    for i, seed in enumerate(seeds):
+        available = np.ones((1, len(task.test_x)), bool) if task.is_pool else None
+        for filled in range(x.shape[1]):
+            if filled >= N_INIT:
+                call = method.prepare(_round(task, [seed], x[i : i + 1], y[i : i + 1], filled, available))
+                if i == 0 and filled == N_INIT:
+                    compile_seconds = _seconds(call)
+                seconds[i, filled - N_INIT] = _seconds(call)
+            _label(task, x[i : i + 1, filled], available)
+    return seconds, max(compile_seconds - float(seconds[0, 0]), 0.0)
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start

@@ -1,0 +1,144 @@
+"""What an evaluation found, as tables for the terminal and in Markdown."""
+
+import dataclasses
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.evaluation.methods import LABELS
+from benchmarks.evaluation.statistics import Summary, summarize
+from benchmarks.evaluation.tasks import Task
+
+__all__ = ["Evaluation", "console_tables", "grid", "label", "legend", "markdown"]
+
+EXTRA = ("p vs Random", "p vs GP AL", "query ms", "compile s")
+LEGEND = (
+    "RMSE after the last query, mean ± standard error over {seeds} paired seeds. "
+    "* below Random, † below GP AL (one-sided Wilcoxon signed-rank test, p < 0.05). "
+    "Query ms: all T selections of one run, labelling and compilation excluded, median over seeds."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """Everything a report is made from.
+
+    Attributes:
+        tasks: those that were run.
+        methods: names in the order of the tables.
+        rows: one per task, method and seed.
+        seeds: how many were asked for.
+        notes: what was not run, and why; one sentence each.
+        environment: command, versions, commit and device.
+        records: how each policy given by the user was trained, by method name.
+    """
+
+    tasks: list[Task]
+    methods: list[str]
+    rows: list[dict[str, Any]]
+    seeds: int
+    notes: list[str]
+    environment: dict[str, Any]
+    records: dict[str, dict[str, Any]]
+
+    @property
+    def dims(self) -> list[int]:
+        return sorted({task.dim for task in self.tasks})
+
+
+def label(method: str) -> str:
+    """The name of a method as people read it."""
+    return LABELS.get(method, method)
+
+
+def cell(summary: Summary | None) -> str:
+    """mean ± standard error, and the marks."""
+    return "" if summary is None else f"{summary.mean:.3f} ±{summary.error:.3f}{summary.marks}"
+
+
+def grid(evaluation: Evaluation, dim: int) -> tuple[list[str], list[list[str]], list[list[bool]]]:
+    """Header, body and which cells are the best of their task, for the tasks of one dimension."""
+    tasks = [task.name for task in evaluation.tasks if task.dim == dim]
+    found = {(s.task, s.method): s for t in tasks for s in summarize(evaluation.rows, t, evaluation.methods)}
+    best = {t: min(s.mean for (task, _), s in found.items() if task == t) for t in tasks}
+    body, bold = [], []
+    for method in evaluation.methods:
+        own = [found.get((task, method)) for task in tasks]
+        times = [s.query_ms for s in own if s is not None]
+        if times:
+            body.append([label(method), *map(cell, own), _milliseconds(sum(times) / len(times))])
+            bold.append(
+                [
+                    False,
+                    *(s is not None and s.mean == best[t] for t, s in zip(tasks, own, strict=True)),
+                    False,
+                ]
+            )
+    return [f"D = {dim}", *tasks, "query ms"], body, bold
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def legend(evaluation: Evaluation) -> str:
+    return LEGEND.format(seeds=evaluation.seeds)
+
+
+def console_tables(evaluation: Evaluation, console: Console) -> None:
+    """Print the compact tables, one per dimension, the best of each task in bold."""
+    for dim in evaluation.dims:
+        header, body, bold = grid(evaluation, dim)
+        table = Table(title_justify="left", header_style="bold", pad_edge=False)
+        for i, name in enumerate(header):
+            table.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0)
+        for line, marks in zip(body, bold, strict=True):
+            table.add_row(*(f"[bold]{c}[/bold]" if b else c for c, b in zip(line, marks, strict=True)))
+        console.print(table)
+    console.print(legend(evaluation), style="dim")
+
+
+def markdown(evaluation: Evaluation) -> str:
+    """The tables with every number, in Markdown."""
+    parts = ["# Evaluation", "", legend(evaluation), ""]
+    for dim in evaluation.dims:
+        header, body, bold = grid(evaluation, dim)
+        body = [
+            [f"**{c}**" if b else c for c, b in zip(*pair, strict=True)]
+            for pair in zip(body, bold, strict=True)
+        ]
+        parts += [_markdown_table(header, body), ""]
+    parts += ["## Every number", ""]
+    header = ["task", "method", "mean", "error", "median", "seeds", *EXTRA]
+    body = [
+        _numbers(s)
+        for task in evaluation.tasks
+        for s in summarize(evaluation.rows, task.name, evaluation.methods)
+    ]
+    parts += [_markdown_table(header, body), ""]
+    parts += [f"- {note}" for note in evaluation.notes] + [""] * bool(evaluation.notes)
+    parts += ["## How it was made", ""]
+    parts += [f"- {key}: `{value}`" for key, value in evaluation.environment.items()]
+    return "\n".join(parts) + "\n"
+
+
+def _numbers(s: Summary) -> list[str]:
+    values = [
+        f"{s.mean:.4f}",
+        f"{s.error:.4f}",
+        f"{s.median:.4f}",
+        str(s.seeds),
+        _p(s.p_random),
+        _p(s.p_gp_al),
+    ]
+    return [s.task, label(s.method), *values, f"{s.query_ms:.2f}", f"{s.compile_s:.2f}"]
+
+
+def _p(p: float | None) -> str:
+    return "" if p is None else f"{p:.2g}"
+
+
+def _markdown_table(header: list[str], body: list[list[str]]) -> str:
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

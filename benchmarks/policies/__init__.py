@@ -1,0 +1,1 @@
+"""The paper's policies, for comparison, and the recipes of all that is shipped."""

@@ -1,0 +1,1 @@
+"""What could betray a user overnight, tried many times."""

@@ -1,0 +1,133 @@
+"""What one query costs: alx against its PyTorch twin, this package's GP AL and BoTorch."""
+
+import importlib.util
+import itertools
+import os
+import time
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import alx
+from alx.io.files import write_bytes
+from alx.io.provenance import of_run
+from alx.network.policy import Policy, PolicyConfig, init
+from benchmarks.speed import contenders
+from benchmarks.speed.timing import count_compilations, race, summary
+
+__all__ = ["propose"]
+
+BATCH = 1024
+TWIN = "PyTorch twin (paper)"
+Row = dict[str, Any]
+
+
+def propose(
+    dims: tuple[int, ...] = (1, 2),
+    sizes: tuple[int, ...] = (1, 10, 20, 100),
+    seconds: float = 1.0,
+    json: Path | None = None,
+) -> None:
+    """Print median and p99 latency of single queries, the throughput of many, and ratios.
+
+    Args:
+        dims: numbers of inputs.
+        sizes: numbers of points measured so far.
+        seconds: how long each way is measured at each size.
+        json: write the figures to this file as well.
+    """
+    # A call then runs in the thread that makes it, instead of waiting for another to wake up.
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
+    latency: list[Row] = []
+    print(
+        f"{'D':>2} {'n':>4} {'way to choose the next query':<32}{'median ms':>10}{'p99 ms':>10}{'x alx':>9}"
+    )
+    for dim, n in itertools.product(dims, sizes):
+        rows = [{"D": dim, "n": n, **row} for row in _latencies(dim, n, seconds)]
+        latency += rows
+        for row in rows:
+            ratio, times = row["median_ms"] / rows[0]["median_ms"], (row["median_ms"], row["p99_ms"])
+            print(
+                f"{dim:>2} {n:>4} {row['way']:<32}{times[0]:>10.3f}{times[1]:>10.3f}{ratio:>9.1f}", flush=True
+            )
+    throughput = _throughputs(seconds)
+    print(f"\n{BATCH} experiments at once, D = 2, n = 20")
+    for row in throughput:
+        print(f"{row['way']:<32}{row['median_ms']:>10.1f} ms {row['per_second']:>12,.0f} queries/s")
+    compilations = _compilations()
+    print(f"\ncompilations of a learner's whole budget: {compilations}")
+    if json is not None:
+        result = {"latency": latency, "throughput": throughput, "compilations": compilations}
+        write_bytes(json, dumps(result | of_run() | {"cores": os.cpu_count()}, indent=1).encode())
+
+
+def _policy(dim: int, network: Any) -> Policy:
+    """Weights do not change the time, so fresh ones do."""
+    config = PolicyConfig(dim, 10 * dim, network=network)
+    return Policy(init(jax.random.key(0), config), config)
+
+
+def _has(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+def _latencies(dim: int, n: int, seconds: float) -> list[Row]:
+    rng = np.random.default_rng(0)
+    x, y = rng.random((n, dim)), rng.normal(size=n)
+    anchors, paper = _policy(dim, "anchors"), _policy(dim, "paper")
+    calls = {
+        "alx, points encoded (anchors)": contenders.warm(anchors, x, y),
+        "alx, points encoded (paper)": contenders.warm(paper, x, y),
+        "alx.propose (anchors)": contenders.propose(anchors, x, y),
+        "alx.propose (paper)": contenders.propose(paper, x, y),
+    }
+    if _has("torch"):
+        calls[TWIN] = contenders.twin(paper, x, y)
+    calls["GP AL"] = contenders.gp_al(x, y)
+    if _has("botorch"):
+        calls["BoTorch fit + variance argmax"] = contenders.botorch(x, y)
+    times = race(calls, seconds)
+    times["learner.ask (anchors)"] = _asks(anchors, x, y, len(times["alx.propose (anchors)"]))
+    return [{"way": way, **summary(values)} for way, values in times.items()]
+
+
+def _asks(policy: Policy, x: np.ndarray, y: np.ndarray, calls: int) -> np.ndarray:
+    tell, ask = contenders.tell_and_ask(policy, x, y)
+    times = []
+    for _ in range(calls):
+        tell()
+        begin = time.perf_counter()
+        ask()
+        times.append(time.perf_counter() - begin)
+    return np.array(times)
+
+
+def _throughputs(seconds: float) -> list[Row]:
+    rng = np.random.default_rng(0)
+    x, y = rng.random((BATCH, 20, 2)), rng.normal(size=(BATCH, 20))
+    paper = _policy(2, "paper")
+    calls = {
+        "vmapped alx.propose (anchors)": contenders.throughput(_policy(2, "anchors"), x, y),
+        "vmapped alx.propose (paper)": contenders.throughput(paper, x, y),
+    }
+    if _has("torch"):
+        calls[TWIN] = contenders.twin_batch(paper, x, y)
+    rows = [{"way": way, **summary(times)} for way, times in race(calls, 5 * seconds).items()]
+    return [row | {"per_second": 1e3 * BATCH / row["median_ms"]} for row in rows]
+
+
+def _compilations() -> dict[str, int]:
+    """How many there are for a policy not seen before, and for its next learner."""
+    config = PolicyConfig(2, 20)
+    policy = Policy(init(jax.random.key(1), config), config)
+    found = {}
+    for which in ("first", "second"):
+        with count_compilations() as seen:
+            learner = alx.Learner(policy, [(0, 1)] * 2)
+            while learner.remaining:
+                learner.tell(learner.ask(), 0.0)
+        found[which] = len(seen)
+    return found

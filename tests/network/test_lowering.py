@@ -1,0 +1,54 @@
+"""Everything a user runs lowers for GPUs as well, on a machine that has none."""
+
+from typing import get_args
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import export
+
+from alx.network import policy
+from alx.network.policy import PolicyConfig
+from alx.train import step as training
+from alx.train.objectives import OBJECTIVES
+from alx.train.rollout import Batch
+from alx.train.step import TrainConfig
+
+PLATFORMS = ("cpu", "cuda")
+
+
+def lower(function, *args):
+    lowered = export.export(function, platforms=PLATFORMS)(*args)
+    assert lowered.platforms == PLATFORMS
+    text = lowered.mlir_module()
+    assert "lapack" not in text, "LAPACK is for CPUs only"
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_training_step(objective):
+    config = TrainConfig(PolicyConfig(1, 2), objective=objective, batch=Batch(2, 2, 1))
+    mesh = training.make_mesh()
+    step = training.jitted_step(config, mesh)
+    lower(step, training.initial_state(config, mesh))
+
+
+@pytest.mark.parametrize("network", get_args(policy.Network))
+def test_nonmyopic_and_myopic_steps(network):
+    for myopic in (False, True):
+        config = TrainConfig(PolicyConfig(2, 2, network=network), myopic=myopic, batch=Batch(2))
+        mesh = training.make_mesh()
+        lower(training.jitted_step(config, mesh), training.initial_state(config, mesh))
+
+
+@pytest.mark.parametrize("network", get_args(policy.Network))
+def test_propose(network):
+    config = PolicyConfig(2, 3, network=network)
+    params = policy.init(jax.random.key(0), config)
+
+    @jax.jit
+    def propose(params, x, y, mask):
+        return policy.apply(params, config, x, y, mask)
+
+    for batch in ((), (5,)):
+        x, y, mask = jnp.ones((2, 4, *batch)), jnp.ones((4, *batch)), jnp.ones((4, *batch), bool)
+        lower(propose, params, x, y, mask)
