@@ -85,9 +85,11 @@ def _propose(policy: Policy, history: History, remaining: Array) -> Array:
 
 def _clean(history: History) -> History:
     """Whatever is written in the padding, even NaN, must not reach the sums; nor the y of pending points."""
-    told = history.mask if history.pending is None else history.mask & ~history.pending
+    pending = None if history.pending is None else history.pending & history.mask
+    told = history.mask if pending is None else history.mask & ~pending
     x = jnp.where(history.mask[:, None], history.x, 0)
-    return history._replace(x=x, y=jnp.where(told, jnp.clip(history.y, -LARGEST_Y, LARGEST_Y), 0))
+    y = jnp.where(told, jnp.clip(history.y, -LARGEST_Y, LARGEST_Y), 0)
+    return History(x, y, history.mask, pending)
 
 
 def _mixture(history: History) -> Mixture:

@@ -64,7 +64,7 @@ def test_the_gradient_is_the_finite_difference(network):
         return alx.propose(policy, history._replace(x=x))
 
     direction = jnp.asarray(np.random.default_rng(3).normal(size=history.x.shape), history.x.dtype)
-    step = 1e-3
+    step = 1e-3 if network == "paper" else 1e-4  # between two places that are equally good, it jumps
     slope = (answer(history.x + step * direction) - answer(history.x - step * direction)) / (2 * step)
     weights = jnp.array([0.3, -0.8], slope.dtype)
     (pulled,) = jax.vjp(answer, history.x)[1](weights)
