@@ -13,7 +13,7 @@ from alx.train import run
 from alx.train import step as training
 from alx.train.prior import Prior
 from alx.train.recipes import Request
-from alx.train.rollout import Batch
+from alx.train.simulate import Batch
 from alx.train.step import TrainConfig
 
 CONFIG = TrainConfig(PolicyConfig(1, 2, network="static"), prior=Prior(), batch=Batch(4), steps=10, lr=0.1)

@@ -10,10 +10,10 @@ from alx.io import files
 from alx.train.metrics import Epoch
 from alx.train.objectives import CONTRASTIVE
 
-__all__ = ["draw"]
+__all__ = ["plot"]
 
 
-def draw(path: Path, objective: str, epochs: list[Epoch], origin: dict[str, Any]) -> None:
+def plot(path: Path, objective: str, epochs: list[Epoch], origin: dict[str, Any]) -> None:
     """Write the picture as a PNG with its origin in the metadata."""
     from matplotlib.figure import Figure
 

@@ -15,9 +15,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from alx.train.prior import Prior, Theta, amplitude, spectrum, warp
+from alx.train.kernels import amplitude, spectrum, warp
+from alx.train.prior import Prior, Theta
 
-__all__ = ["FEATURES", "Function", "cos", "draw", "evaluate", "features", "window_mean"]
+__all__ = ["FEATURES", "Function", "cos", "draw_function", "evaluate", "features", "window_mean"]
 
 FEATURES = 100
 
@@ -31,7 +32,7 @@ class Function(NamedTuple):
     mean: Array
 
 
-def draw(key: Array, prior: Prior, theta: Theta) -> Function:
+def draw_function(key: Array, prior: Prior, theta: Theta) -> Function:
     """One function for each theta."""
     key_a, key_b, key_w = jax.random.split(key, 3)
     shape = (FEATURES, *theta.variance.shape)
@@ -56,7 +57,7 @@ def _sinc(z: Array) -> Array:
 def features(prior: Prior, theta: Theta, function: Function, x: Array) -> Array:
     """cos(a_l . w(x) + b_l) of points ``x [D, n, ...]`` -> ``[L, n, ...]``."""
     u = warp(prior, theta, x)
-    angle = sum(function.frequencies[:, d, None] * _spread(u[d]) for d in range(x.shape[0]))
+    angle = sum(function.frequencies[:, d, None] * _broadcast_features(u[d]) for d in range(x.shape[0]))
     return cos(angle + function.phases[:, None])
 
 
@@ -90,7 +91,7 @@ cos.defvjp(_cos, lambda slope, g: (g * slope,))
 
 
 @jax.custom_vjp
-def _spread(x: Array) -> Array:
+def _broadcast_features(x: Array) -> Array:
     """The same for each feature."""
     return jnp.broadcast_to(x, (FEATURES, *x.shape))
 
@@ -103,5 +104,5 @@ def _sum_features(terms: Array) -> Array:
     return terms[0]
 
 
-_spread.defvjp(lambda x: (_spread(x), None), lambda _, g: (_sum_features(g),))
-_sum_features.defvjp(lambda terms: (_sum_features(terms), None), lambda _, g: (_spread(g),))
+_broadcast_features.defvjp(lambda x: (_broadcast_features(x), None), lambda _, g: (_sum_features(g),))
+_sum_features.defvjp(lambda terms: (_sum_features(terms), None), lambda _, g: (_broadcast_features(g),))

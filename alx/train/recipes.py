@@ -4,7 +4,7 @@ import dataclasses
 
 from alx.network.policy import Network, PolicyConfig
 from alx.train.prior import PRIORS, Kernel, Prior, Range
-from alx.train.rollout import Batch
+from alx.train.simulate import Batch
 from alx.train.step import TrainConfig
 
 __all__ = ["Request", "config", "prior"]

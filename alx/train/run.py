@@ -38,7 +38,7 @@ from alx.train.metrics import Epoch
 from alx.train.metrics import read as read_metrics
 from alx.train.prior import Prior
 from alx.train.recipes import Request
-from alx.train.rollout import Batch
+from alx.train.simulate import Batch
 from alx.train.step import EPOCH, State, TrainConfig, initial_state, make_mesh, make_step, make_validation
 
 __all__ = ["POLICY", "DivergedError", "Epoch", "create", "read_config", "read_metrics", "train"]
@@ -187,7 +187,7 @@ def _finish(config: TrainConfig, out: Path, state: State, epochs: list[Epoch]) -
     if jax.process_index() > 0:
         return
     origin = _origin(out)
-    curve.draw(out / "curve.png", config.objective, epochs, origin)
+    curve.plot(out / "curve.png", config.objective, epochs, origin)
     last = {key: value for key, value in epochs[-1].items() if key != "seconds"}
     record = {
         "objective": config.objective,

@@ -20,11 +20,12 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from alx.network import policy
 from alx.network.policy import Params, PolicyConfig
-from alx.train import rollout
+from alx.train import rollout, simulate
 from alx.train.objectives import OBJECTIVES
 from alx.train.posterior import posterior
 from alx.train.prior import PRIORS, Prior
-from alx.train.rollout import Batch, Experiment, Trajectory
+from alx.train.rollout import Trajectory
+from alx.train.simulate import Batch, Simulation
 
 __all__ = ["EPOCH", "State", "TrainConfig", "initial_state", "make_mesh", "make_step", "make_validation"]
 
@@ -141,7 +142,7 @@ class Chunks(NamedTuple):
     number: int
 
 
-def cut(batch: Batch, largest: int) -> Chunks:
+def split_batch(batch: Batch, largest: int) -> Chunks:
     """Even chunks of at most `largest` experiments, of several whole kernels or of a part of one."""
     kernels = _divisor(batch.kernels, max(1, largest // (batch.functions * batch.noises)))
     group = batch._replace(kernels=kernels)
@@ -170,32 +171,32 @@ def _divisor(n: int, largest: int) -> int:
     return max(d for d in range(1, min(n, largest) + 1) if n % d == 0)
 
 
-def draw_group(config: TrainConfig, chunks: Chunks, key: Array, index: Array) -> Experiment:
+def draw_group(config: TrainConfig, chunks: Chunks, key: Array, index: Array) -> Simulation:
     """Draw the experiments of a group of kernels."""
     key_kernel, own = (jax.random.fold_in(jax.random.fold_in(key, stream), index) for stream in (0, 1))
     key_draw, _, _ = jax.random.split(own, 3)
-    return rollout.draw(key_kernel, key_draw, config.prior, config.policy, chunks.group)
+    return simulate.draw_shared(key_kernel, key_draw, config.prior, config.policy, chunks.group)
 
 
 def chunk_loss(
-    config: TrainConfig, chunks: Chunks, params: Params, key: Array, drawn: Experiment, index: Array
+    config: TrainConfig, chunks: Chunks, params: Params, key: Array, drawn: Simulation, index: Array
 ) -> Array:
     """The loss of one chunk of a group: the mean over all chunks is the mean over all experiments."""
     group, size, per_group, _ = chunks
     _, key_size, key_objective = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, 1), index), 3)
     if per_group == 1:
-        experiment, counted = rollout.spread(drawn), True
+        simulation, counted = simulate.broadcast_shared(drawn), True
     else:
         # The last chunk of a group may reach back into the one before; what that one counts has no weight.
         first = index % per_group * size
         start = jnp.minimum(first, group.experiments - size)
-        experiment = rollout.part(drawn, start, size)
+        simulation = simulate.take(drawn, start, size)
         counted = start + jnp.arange(size) >= first
     if config.myopic:
-        trajectory = rollout.myopic(key_size, params, config.policy, config.prior, experiment)
+        trajectory = rollout.myopic(key_size, params, config.policy, config.prior, simulation)
     else:
-        trajectory = rollout.nonmyopic(params, config.policy, config.prior, experiment, config.bound)
-    losses = OBJECTIVES[config.objective](key_objective, config.prior, experiment, trajectory)
+        trajectory = rollout.nonmyopic(params, config.policy, config.prior, simulation, config.bound)
+    losses = OBJECTIVES[config.objective](key_objective, config.prior, simulation, trajectory)
     return losses.sum(where=counted) / (group.experiments / per_group)
 
 
@@ -210,7 +211,7 @@ def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State,
 
 def jitted_step(config: TrainConfig, mesh: Mesh):
     """The training step under `jax.jit`; see `make_step`."""
-    chunks = cut(config.batch, largest_chunk(config))
+    chunks = split_batch(config.batch, largest_chunk(config))
     transform = optimizer(config)
     key = jax.random.fold_in(jax.random.key(config.seed), 1)
 
@@ -218,7 +219,7 @@ def jitted_step(config: TrainConfig, mesh: Mesh):
         key_step = jax.random.fold_in(key, step)
         first, end = _share(chunks.number, mesh)
 
-        def add_chunk(drawn: Experiment, index: Array, total):
+        def add_chunk(drawn: Simulation, index: Array, total):
             value = jax.value_and_grad(chunk_loss, argnums=2)(config, chunks, params, key_step, drawn, index)
             return jax.tree.map(lambda t, v: t + v / chunks.number, total, value)
 
@@ -272,22 +273,22 @@ def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION
     def rmse(params: Params, queries: Callable) -> Array:
         def add_chunk(index: Array, total: Array) -> Array:
             key_kernel, key_own = jax.random.split(jax.random.fold_in(key, index))
-            experiment = rollout.simulate(key_kernel, key_own, config.prior, config.policy, Batch(size))
-            trajectory = queries(params, experiment)
-            mean = posterior(config.prior, experiment.theta, trajectory, experiment.grid)[0]
-            value = jnp.sqrt(jnp.square(mean - experiment.f_grid).mean(0)).mean()
+            simulation = simulate.simulate(key_kernel, key_own, config.prior, config.policy, Batch(size))
+            trajectory = queries(params, simulation)
+            mean = posterior(config.prior, simulation.theta, trajectory, simulation.grid)[0]
+            value = jnp.sqrt(jnp.square(mean - simulation.f_grid).mean(0)).mean()
             return total + value / number
 
         zero, params = jax.lax.pcast((jnp.zeros(()), params), AXIS, to="varying")
         return jax.lax.psum(jax.lax.fori_loop(*_share(number, mesh), add_chunk, zero), AXIS)
 
-    def active(params, experiment):
-        return rollout.nonmyopic(params, config.policy, config.prior, experiment)
+    def active(params, simulation):
+        return rollout.nonmyopic(params, config.policy, config.prior, simulation)
 
-    def uniform(params, experiment):
-        y = rollout.observe(config.prior, experiment, experiment.x, experiment.noise)
+    def uniform(params, simulation):
+        y = simulate.observe(config.prior, simulation, simulation.x, simulation.noise)
         mask = jnp.ones((y.shape[0],) + (1,) * (y.ndim - 1), bool)
-        return Trajectory(experiment.x, y, mask, config.policy.T)
+        return Trajectory(simulation.x, y, mask, config.policy.T)
 
     def compiled(queries):
         sharded = jax.shard_map(

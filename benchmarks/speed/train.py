@@ -17,7 +17,7 @@ from rich.table import Table
 
 from alx.io.files import write_bytes
 from alx.io.provenance import of_run
-from alx.train.rollout import Batch
+from alx.train.simulate import Batch
 
 __all__ = ["Case", "flops", "train"]
 

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 import alx
 from alx.io import cache, provenance
 from alx.network import policy
-from alx.train import rollout
+from alx.train import simulate
 from alx.train.functions import Function, evaluate
 from alx.train.posterior import posterior
 from alx.train.prior import PRIORS
@@ -37,7 +37,7 @@ def rmse_by_query(problem: Functions, queries: Array) -> np.ndarray:
     """RMSE ``[T + 1, B]`` of the posterior mean with the true theta after 0 to T queries."""
     prior, config, experiment, test = problem
     x = jnp.concatenate([experiment.x[:, : config.n_init], queries], axis=1)
-    y = rollout.observe(prior, experiment, x, experiment.noise)
+    y = simulate.observe(prior, experiment, x, experiment.noise)
     truth = evaluate(prior, experiment.theta, experiment.function, test)
 
     def after(count: Array) -> Array:

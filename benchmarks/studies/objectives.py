@@ -17,7 +17,7 @@ from alx.io import cache
 from alx.network.policy import Network, PolicyConfig
 from alx.train.objectives import OBJECTIVES
 from alx.train.prior import PRIORS
-from alx.train.rollout import Batch
+from alx.train.simulate import Batch
 from alx.train.step import TrainConfig, initial_state, make_mesh, make_step, make_validation
 
 

@@ -11,7 +11,7 @@ from alx.network import policy
 from alx.network.policy import PolicyConfig
 from alx.train import step as training
 from alx.train.objectives import OBJECTIVES
-from alx.train.rollout import Batch
+from alx.train.simulate import Batch
 from alx.train.step import TrainConfig
 
 PLATFORMS = ("cpu", "cuda")

@@ -8,8 +8,8 @@ import pytest
 from alx.network import layers, policy
 from alx.network.attention import attend_by_products, attend_by_sums
 from alx.network.policy import PolicyConfig
-from alx.train import prior, rollout
-from alx.train.rollout import Batch
+from alx.train import prior, rollout, simulate
+from alx.train.simulate import Batch
 
 HEADS = 8
 
@@ -72,7 +72,7 @@ def test_rollout_of_the_paper_network(dim, n_init, T):
     # Larger weights than fresh ones, so that attention is far from uniform. Rounding errors grow with them
     # from query to query, so it takes double precision to tell those from mistakes.
     params = jax.tree.map(lambda a: 2 * a, policy.init(jax.random.key(0), config))
-    experiment = rollout.simulate(*jax.random.split(jax.random.key(1)), prior_, config, Batch(2, 2, 2))
+    experiment = simulate.simulate(*jax.random.split(jax.random.key(1)), prior_, config, Batch(2, 2, 2))
     params, experiment = jax.tree.map(
         lambda a: np.asarray(a, np.float64) if jnp.issubdtype(a.dtype, jnp.floating) else np.asarray(a),
         (params, experiment),

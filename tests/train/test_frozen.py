@@ -9,7 +9,7 @@ import pytest
 import alx
 from alx.network.policy import PolicyConfig
 from alx.train import prior
-from alx.train.rollout import Batch
+from alx.train.simulate import Batch
 from alx.train.step import TrainConfig, initial_state, make_mesh, make_step
 
 LOSSES = {

@@ -36,7 +36,7 @@ def one_theta(kernel: int, modulated: bool = False, warped: bool = False, oscill
 def unshifted_draws(key, prior: Prior, theta: Theta, x):
     """Many draws at x without the shift to zero mean, which changes the covariance."""
     many = jax.tree.map(lambda a: jnp.broadcast_to(a[..., None], (*a.shape, DRAWS)), theta)
-    function = functions.draw(key, prior, many)
+    function = functions.draw_function(key, prior, many)
     return functions.evaluate(prior, many, function._replace(mean=jnp.zeros(DRAWS)), x[..., None])
 
 
@@ -82,7 +82,7 @@ def test_the_window_mean_is_the_quadrature(dim):
 def test_a_draw_has_zero_mean_over_the_cube(dim):
     prior = Prior()
     theta = simulated.thetas(prior, dim, (5,))
-    function = jax.jit(functions.draw, static_argnums=1)(jax.random.key(1), prior, theta)
+    function = jax.jit(functions.draw_function, static_argnums=1)(jax.random.key(1), prior, theta)
     node, weight = np.polynomial.legendre.leggauss(60)
     node, weight = (node + 1) / 2, weight / 2
     x = np.stack(np.meshgrid(*[node] * dim, indexing="ij")).reshape(dim, -1)

@@ -10,11 +10,12 @@ import pytest
 import simulated
 
 from alx.network.policy import PolicyConfig
-from alx.train import functions, refit, rollout
+from alx.train import functions, refit, simulate
 from alx.train import prior as priors
 from alx.train.objectives import CONTRASTIVE, HELD_OUT, MIXTURE, MODEL, OBJECTIVES
 from alx.train.prior import KERNELS, PRIORS, Prior
-from alx.train.rollout import Batch, Trajectory
+from alx.train.rollout import Trajectory
+from alx.train.simulate import Batch
 
 every_objective = pytest.mark.parametrize("name", OBJECTIVES)
 KEY = 5
@@ -88,7 +89,7 @@ def test_the_gradient_is_the_finite_difference(name, monkeypatch):
 
         def value(step):
             moved = x + step * direction
-            y = rollout.observe(prior, experiment, moved, experiment.noise)
+            y = simulate.observe(prior, experiment, moved, experiment.noise)
             trajectory = Trajectory(moved, y, jnp.ones((4, 1), bool), 3)
             return OBJECTIVES[name](jax.random.key(KEY), prior, experiment, trajectory).sum()
 
@@ -112,7 +113,7 @@ def test_an_objective_is_its_version_2_in_expectation(one, two):
     mean, unshifted = experiment.function.mean, experiment.function._replace(mean=np.zeros(n, np.float32))
     experiment = experiment._replace(function=unshifted, f_grid=experiment.f_grid + mean)
     x = np.broadcast_to(np.float32([[[0.1], [0.4], [0.55], [0.8]]]), (1, 4, n))
-    y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
+    y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
     mask = np.ones((4, 1), bool)
     sampled = np.asarray(loss(one, prior, 3, experiment, x, y, mask), float)
     exact = float(loss(two if two.endswith("v2") else f"{two}-v2", prior, 3, experiment, x, y, mask)[0])
@@ -128,7 +129,7 @@ def test_coincident_points_and_little_noise_stay_finite(name):
     experiment = simulated.experiments(prior, config, Batch(6))
 
     def total(x):
-        y = rollout.observe(prior, experiment, x, experiment.noise)
+        y = simulate.observe(prior, experiment, x, experiment.noise)
         losses = OBJECTIVES[name](
             jax.random.key(KEY), prior, experiment, Trajectory(x, y, jnp.ones((11, 1), bool), 10)
         )
@@ -180,7 +181,7 @@ def test_dad_is_bounded_and_reaches_its_bound():
     prior, config = Prior(noise_sd=(0.01, 0.01)), PolicyConfig(1, 6)
     experiment = simulated.experiments(prior, config, Batch(20))
     x = simulated.trajectories(config, experiment).x
-    y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
+    y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
     values = loss("dad", prior, 6, experiment, x, y, np.ones((7, 1), bool))
     bound = -np.log(CONTRASTIVE + 1)
     assert (values >= bound - 1e-5).all()
@@ -192,7 +193,7 @@ def test_dad_is_the_information_where_it_does_not_saturate():
     prior, config = Prior(noise_sd=(0.7, 0.7)), PolicyConfig(1, 3, 0)
     experiment = simulated.experiments(prior, config, Batch(5000))
     x = simulated.trajectories(config, experiment).x
-    y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
+    y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
     mask = np.ones((3, 1), bool)
     bound = -loss("dad", prior, 3, experiment, x, y, mask)
     h_noise = 1.5 * np.log(2 * np.pi * np.e * 0.49)

@@ -10,13 +10,14 @@ import scipy.stats
 import simulated
 import tinygp
 
+from alx.train import kernels
 from alx.train import prior as priors
 from alx.train.prior import KERNELS, PRIORS, Prior
 
 N = 4000
 sample = jax.jit(priors.sample, static_argnums=(1, 2, 3))
-covariance = jax.jit(priors.covariance, static_argnums=0)
-variance = jax.jit(priors.variance, static_argnums=0)
+covariance = jax.jit(kernels.covariance, static_argnums=0)
+variance = jax.jit(kernels.variance, static_argnums=0)
 
 
 def uniform(values, low, high):
@@ -71,7 +72,7 @@ def test_covariances_of_a_batch_are_the_dense_ones_of_each(dim):
         np.testing.assert_allclose(k[..., i], dense.covariance(prior, each, points, others), atol=4e-4)
         gram = dense.covariance(prior, each, points, points)
         np.testing.assert_allclose(own[..., i], np.diag(gram), atol=4e-4)
-    mapped = jax.jit(jax.vmap(lambda *a: priors.covariance(prior, *a), -1, -1))(theta, x, z)
+    mapped = jax.jit(jax.vmap(lambda *a: kernels.covariance(prior, *a), -1, -1))(theta, x, z)
     np.testing.assert_allclose(mapped, k, atol=5e-6)
     alone = jax.tree.map(lambda a: a[..., 0], theta)
     np.testing.assert_allclose(covariance(prior, alone, x[..., 0], z[..., 0]), k[..., 0], atol=5e-6)
@@ -95,7 +96,7 @@ def test_stationary_kernels_are_those_of_tinygp(kernel):
 def test_gradients_are_finite_where_points_coincide_and_on_the_border():
     prior = PRIORS["nonstationary"]
     theta = simulated.thetas(prior, 2, (64,))
-    gradient = jax.jit(jax.grad(lambda x: priors.covariance(prior, theta, x, x).sum()))
+    gradient = jax.jit(jax.grad(lambda x: kernels.covariance(prior, theta, x, x).sum()))
     for value in (0.0, 0.5, 1.0):
         assert np.isfinite(gradient(np.full((2, 2, 64), value, np.float32))).all()
 

@@ -13,11 +13,12 @@ from random_policy import random_policy
 
 from alx.network import policy
 from alx.network.policy import PolicyConfig
-from alx.train import rollout
+from alx.train import rollout, simulate
 from alx.train.functions import evaluate
 from alx.train.objectives import OBJECTIVES
 from alx.train.prior import PRIORS, Prior
-from alx.train.rollout import Batch, Trajectory
+from alx.train.rollout import Trajectory
+from alx.train.simulate import Batch
 
 PRIOR = PRIORS["nonstationary"]
 apply = jax.jit(policy.apply, static_argnums=1)
@@ -109,14 +110,14 @@ def test_the_backward_rule_is_the_derivative_of_the_plain_loop(network, n_init):
 
     def loop(params):
         x = experiment.x[:, :n_init]
-        y = rollout.observe(PRIOR, experiment, x, experiment.noise[:n_init])
+        y = simulate.observe(PRIOR, experiment, x, experiment.noise[:n_init])
         for count in range(n_init, config.capacity):
             room = max(count, 1)
             padded = [jnp.pad(a, [(0, 0)] * (a.ndim - 2) + [(0, room - count), (0, 0)]) for a in (x, y)]
             mask = jnp.arange(room)[:, None] < count
             new = rollout._bounded(policy.apply(params, config, *padded, mask)[:, None], bound)
             x = jnp.concatenate([x, new], axis=1)
-            y = jnp.concatenate([y, rollout.observe(PRIOR, experiment, new, experiment.noise[count][None])])
+            y = jnp.concatenate([y, simulate.observe(PRIOR, experiment, new, experiment.noise[count][None])])
         return (weights[:2] * x).sum() + (weights[2] * y).sum()
 
     def scan(params):
@@ -154,7 +155,7 @@ def test_the_bound_holds_for_all_that_a_trajectory_sends_back():
 
 def test_experiments_of_a_kernel_share_it_and_its_grid():
     config, batch = PolicyConfig(2, 2), Batch(2, 3, 2)
-    experiment = jax.jit(lambda a, b: rollout.simulate(a, b, PRIOR, config, batch, 5))(
+    experiment = jax.jit(lambda a, b: simulate.simulate(a, b, PRIOR, config, batch, 5))(
         jax.random.key(0), jax.random.key(1)
     )
     assert experiment.noise.shape == (3, 12)
@@ -175,7 +176,7 @@ def test_experiments_of_a_kernel_share_it_and_its_grid():
 @pytest.mark.parametrize("prior", ["paper", "nonstationary", "unit"])
 def test_f_at_the_grid_is_that_of_each_experiment(prior):
     config, batch = PolicyConfig(2, 2), Batch(2, 3, 2)
-    experiment = jax.jit(lambda a, b: rollout.simulate(a, b, PRIORS[prior], config, batch, 5))(
+    experiment = jax.jit(lambda a, b: simulate.simulate(a, b, PRIORS[prior], config, batch, 5))(
         jax.random.key(0), jax.random.key(1)
     )
     grid = jnp.repeat(experiment.grid, 6, axis=-1)
@@ -187,13 +188,13 @@ def test_standardised_functions_are_the_same_at_unit_variance():
     kernels, each = 200, 6
     prior = Prior(lengthscale=(0.05, 2.0), standardised=True)
     plain, scaled = (
-        rollout.simulate(
+        simulate.simulate(
             jax.random.key(4), jax.random.key(5), p, PolicyConfig(2, 2), Batch(kernels, 3, 2), n_grid=100
         )
         for p in (dataclasses.replace(prior, standardised=False), prior)
     )
     spread = np.sqrt(np.square(plain.f_grid).reshape(100, kernels, each).mean((0, 2)))
-    smallest = rollout.SMALLEST_SPREAD * np.sqrt(plain.theta.variance[::each])
+    smallest = simulate.SMALLEST_SPREAD * np.sqrt(plain.theta.variance[::each])
     assert 0 < (spread < smallest).mean() < 0.5, "some are too smooth, most are not"
     scale = np.repeat(np.maximum(spread, smallest), each)
     np.testing.assert_allclose(scaled.f_grid, plain.f_grid / scale, rtol=1e-5)
@@ -214,7 +215,7 @@ def test_segments_cover_the_queries_in_order_with_odd_capacities(T, n_init):
 
 def test_noise_has_the_variance_of_theta():
     config = PolicyConfig(1, 9)
-    experiment = jax.jit(lambda a, b: rollout.simulate(a, b, PRIOR, config, Batch(300), 10))(
+    experiment = jax.jit(lambda a, b: simulate.simulate(a, b, PRIOR, config, Batch(300), 10))(
         jax.random.key(2), jax.random.key(3)
     )
     for noise in (experiment.noise, experiment.noise_grid):

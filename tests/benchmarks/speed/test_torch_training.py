@@ -6,9 +6,9 @@ import pytest
 
 from alx.network import policy
 from alx.network.policy import Policy, PolicyConfig
-from alx.train import prior, rollout
+from alx.train import prior, rollout, simulate
 from alx.train.objectives import OBJECTIVES
-from alx.train.rollout import Batch
+from alx.train.simulate import Batch
 
 torch = pytest.importorskip("torch")
 
@@ -21,7 +21,7 @@ from benchmarks.speed.torch_twin import from_policy  # noqa: E402
 def test_losses_and_gradients_equal(objective, dim, T, n_init):
     config, prior_, batch = PolicyConfig(dim, T, n_init, "paper"), prior.PRIORS["paper"], Batch(2, 3, 2)
     params = policy.init(jax.random.key(0), config)
-    experiment = rollout.simulate(*jax.random.split(jax.random.key(1)), prior_, config, batch)
+    experiment = simulate.simulate(*jax.random.split(jax.random.key(1)), prior_, config, batch)
 
     @jax.jit
     @jax.value_and_grad
