@@ -2,6 +2,7 @@
 
 import dense
 import numpy as np
+import numpyro.distributions as dist
 
 from alx.network.policy import PolicyConfig
 from alx.train.functions import FEATURES, Function
@@ -10,10 +11,17 @@ from alx.train.rollout import Trajectory
 from alx.train.simulate import Batch, Simulation
 
 
+def ends(distribution) -> tuple[float, float]:
+    """Of the range of a uniform distribution, on whatever scale, or of a single value."""
+    if isinstance(distribution, dist.Delta):
+        return distribution.v, distribution.v
+    return distribution.low, distribution.high
+
+
 def thetas(prior: Prior, dim: int, batch: tuple[int, ...] = (), seed: int = 0) -> Theta:
     rng = np.random.default_rng([seed, 1])
-    v = rng.uniform(*prior.variance, batch)
-    noise = 1.01 - v if prior.noise_sd is None else rng.uniform(*prior.noise_sd, batch) ** 2
+    v = rng.uniform(*ends(prior.variance), batch)
+    noise = 1.01 - v if prior.noise_sd is None else rng.uniform(*ends(prior.noise_sd), batch) ** 2
     each = (dim, *batch)
     return Theta(
         variance=np.float32(v),

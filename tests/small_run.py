@@ -11,13 +11,13 @@ from alx.io import store
 from alx.network.policy import PolicyConfig
 from alx.train import run
 from alx.train import step as training
+from alx.train.config import TrainConfig
 from alx.train.prior import Prior
-from alx.train.recipes import Request
 from alx.train.simulate import Batch
-from alx.train.step import TrainConfig
+from alx.train.trainer import RolloutTrainer
 
 CONFIG = TrainConfig(PolicyConfig(1, 2, network="static"), prior=Prior(), batch=Batch(4), steps=10, lr=0.1)
-REQUEST = Request(dim=1, T=2)
+TRAINER, COMMAND = RolloutTrainer(CONFIG), "python train.py --dim 1 --T 2"
 
 
 @contextlib.contextmanager
@@ -38,8 +38,8 @@ def one_device(monkeypatch, count: int = 1):
 
 def train(out, show=lambda epoch: None):
     if not out.exists():
-        run.create(out, REQUEST, CONFIG)
-    return run.train(CONFIG, out, show)
+        run.create(out, TRAINER, COMMAND)
+    return run.train(TRAINER, out, show)
 
 
 def design(out):

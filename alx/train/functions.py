@@ -6,6 +6,8 @@ with w_l ~ N(0, v), b_l ~ U(0, 2 pi) and a_l from the kernel's spectral density.
 exact and without singularities in any dimension:
 
     mean cos(a . x + b) = cos(b + sum_d a_d / 2) prod_d sinc(a_d / 2),   sinc(z) = sin(z) / z
+
+Of a kernel whose spectral density is not known, one of tinygp's, draws are those of `alx.train.interpolate`.
 """
 
 import functools
@@ -15,12 +17,14 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from alx.train import interpolate
+from alx.train.interpolate import Interpolant
 from alx.train.kernels import amplitude, spectrum, warp
 from alx.train.prior import Prior, Theta
 
 __all__ = ["FEATURES", "Function", "cos", "draw_function", "evaluate", "features", "window_mean"]
 
-FEATURES = 100
+FEATURES = 100  # L of the paper
 
 
 class Function(NamedTuple):
@@ -32,8 +36,10 @@ class Function(NamedTuple):
     mean: Array
 
 
-def draw_function(key: Array, prior: Prior, theta: Theta) -> Function:
+def draw_function(key: Array, prior: Prior, theta: Theta) -> Function | Interpolant:
     """One function for each theta."""
+    if not prior.named:
+        return interpolate.draw(key, prior, theta)
     key_a, key_b, key_w = jax.random.split(key, 3)
     shape = (FEATURES, *theta.variance.shape)
     a = spectrum(key_a, prior, theta, FEATURES)
@@ -61,10 +67,13 @@ def features(prior: Prior, theta: Theta, function: Function, x: Array) -> Array:
     return cos(angle + function.phases[:, None])
 
 
-def evaluate(prior: Prior, theta: Theta, function: Function, x: Array) -> Array:
+def evaluate(prior: Prior, theta: Theta, function: Function | Interpolant, x: Array) -> Array:
     """f at points ``x [D, n, ...]`` -> ``[n, ...]``."""
-    terms = function.weights[:, None] * features(prior, theta, function, x)
-    return amplitude(prior, theta, x) * (_sum_features(terms) - function.mean)
+    if isinstance(function, Interpolant):
+        g = interpolate.evaluate(prior, theta, function, warp(prior, theta, x))
+    else:
+        g = _sum_features(function.weights[:, None] * features(prior, theta, function, x))
+    return amplitude(prior, theta, x) * (g - function.mean)
 
 
 @jax.custom_vjp

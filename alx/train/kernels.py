@@ -4,15 +4,17 @@ As everywhere in alx, arrays lead with what one experiment has and trail with ex
 """
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from alx.network.layers import total
-from alx.train.prior import Kernel, Prior, Theta
+from alx.train.prior import Kernel, Prior, Theta, found_kernel
 
-__all__ = ["amplitude", "covariance", "spectrum", "variance", "warp"]
+__all__ = ["amplitude", "covariance", "covariance_of_warped", "spectrum", "variance", "warp"]
 
 
 def amplitude(prior: Prior, theta: Theta, x: Array) -> Array:
@@ -34,8 +36,8 @@ def warp(prior: Prior, theta: Theta, x: Array) -> Array:
     return jnp.where(theta.warped, kumaraswamy, x)
 
 
-def _correlation(kernel: Kernel, square: Array) -> Array:
-    """Correlation at a scaled squared distance."""
+def _correlation(kernel: str, square: Array) -> Array:
+    """Correlation of one of alx's own kernels at a scaled squared distance."""
     if kernel == "rbf":
         return jnp.exp(-0.5 * square)
     # sqrt has no slope at 0; the correlation there is flat.
@@ -58,28 +60,54 @@ _pairwise_difference.defvjp(lambda a, b: (_pairwise_difference(a, b), None), _pa
 
 def covariance(prior: Prior, theta: Theta, x: Array, z: Array) -> Array:
     """k(x, z): ``x [D, n, ...]``, ``z [D, m, ...]`` -> ``[n, m, ...]``."""
+    k = covariance_of_warped(prior, theta, warp(prior, theta, x), warp(prior, theta, z))
+    if prior.modulated:
+        k = k * amplitude(prior, theta, x)[:, None] * amplitude(prior, theta, z)[None]
+    return k
+
+
+def covariance_of_warped(prior: Prior, theta: Theta, warped_x: Array, warped_z: Array) -> Array:
+    """v k0 of points that are warped already: what is left of `covariance` without the amplitudes."""
     # As divisions, which XLA never computes again for each pair of points.
-    warped_x, warped_z = warp(prior, theta, x), warp(prior, theta, z)
     u, w = warped_x / theta.lengthscale[:, None], warped_z / theta.lengthscale[:, None]
     batch = jnp.broadcast_shapes(u.shape[2:], w.shape[2:])
     u, w = (jnp.broadcast_to(a, a.shape[:2] + batch) for a in (u, w))
-    square = functools.reduce(
-        jnp.add, (jnp.square(_pairwise_difference(a, b)) for a, b in zip(u, w, strict=True))
-    )
-    k = _correlation(prior.kernels[0], square)
-    for index, kernel in enumerate(prior.kernels[1:], 1):
-        k = jnp.where(theta.kernel == index, _correlation(kernel, square), k)
+    apart = (_pairwise_difference(a, b) for a, b in zip(u, w, strict=True))
+    square = functools.reduce(jnp.add, map(jnp.square, apart))
+
+    def k0(kernel: Kernel) -> Array:
+        return _correlation(kernel, square) if isinstance(kernel, str) else _tinygp(kernel, u, w)
+
+    k = _choose(prior, theta, k0)
     if prior.oscillating:
         phase_x, phase_z = (jnp.einsum("d...,dn...->n...", theta.frequency, a) for a in (warped_x, warped_z))
         k = k * jnp.cos(phase_x[:, None] - phase_z[None])
-    if prior.modulated:
-        k = k * amplitude(prior, theta, x)[:, None] * amplitude(prior, theta, z)[None]
     return theta.variance * k
 
 
 def variance(prior: Prior, theta: Theta, x: Array) -> Array:
     """k(x, x) of each of the points ``x [D, n, ...]`` -> ``[n, ...]``."""
-    return theta.variance * jnp.square(amplitude(prior, theta, x)) * jnp.ones_like(x[0])
+    v = theta.variance * jnp.square(amplitude(prior, theta, x)) * jnp.ones_like(x[0])
+    if prior.named:
+        return v
+    u = warp(prior, theta, x) / theta.lengthscale[:, None]
+    return v * _choose(prior, theta, lambda k: 1.0 if isinstance(k, str) else _tinygp(k, u))
+
+
+def _choose(prior: Prior, theta: Theta, value: Callable[[Kernel], Any]) -> Array:
+    """The value of each experiment's own kernel."""
+    first, *others = (value(found_kernel(kernel)) for kernel in prior.kernels)
+    for index, other in enumerate(others, 1):
+        first = jnp.where(theta.kernel == index, other, first)
+    return first
+
+
+def _tinygp(kernel: Kernel, *points: Array) -> Array:
+    """A kernel of tinygp between all pairs of ``[D, n, ...]``, ``[D, m, ...]``, or of each point itself."""
+    batch = points[0].shape[2:]
+    flat = (a.reshape(*a.shape[:2], -1) for a in points)
+    k = jax.vmap(lambda *each: kernel(*(a.T for a in each)), -1, -1)(*flat)  # pyright: ignore
+    return k.reshape(*k.shape[:-1], *batch)
 
 
 def spectrum(key: Array, prior: Prior, theta: Theta, features: int) -> Array:

@@ -9,13 +9,15 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpyro.distributions as dist
 from jax import Array
 
 from alx.gp import algebra as gp
 from alx.network.layers import dense
 from alx.train import functions, kernels
+from alx.train.functions import Function
 from alx.train.posterior import gram, posterior
-from alx.train.prior import Prior, sample
+from alx.train.prior import LogUniform, Prior, sample
 from alx.train.refit import fitted_mean
 from alx.train.rollout import Trajectory
 from alx.train.simulate import Simulation
@@ -28,7 +30,9 @@ CONTRASTIVE = 1023  # functions that `dad` tells the true one from
 MIXTURE = 32  # draws of theta that stand for the unknown one
 HELD_OUT = 32  # grid points at which a posterior with theta unknown is scored
 # What a user may find when fitting. With less noise than this, float32 would not tell the kernels apart.
-MODEL = Prior(variance=(0.3, 2.0), lengthscale=(0.05, 3.0), log_lengthscale=True, noise_sd=(0.05, 0.7))
+MODEL = Prior(
+    variance=dist.Uniform(0.3, 2.0), lengthscale=LogUniform(0.05, 3.0), noise_sd=LogUniform(0.05, 0.7)
+)
 
 
 def _log_density(prior: Prior, simulation: Simulation, trajectory: Trajectory) -> Array:
@@ -115,6 +119,8 @@ def dad(key: Array, prior: Prior, simulation: Simulation, trajectory: Trajectory
     to query there leave a larger error (docs/results.md).
     """
     theta, function = simulation.theta, simulation.function
+    if not isinstance(function, Function):
+        raise ValueError("dad needs the features of alx's own kernels, not those of tinygp")
     x, y = trajectory.x[:, -trajectory.T :], trajectory.y[-trajectory.T :]
     amplitude = kernels.amplitude(prior, theta, x)
     features = amplitude * functions.features(prior, theta, function, x)

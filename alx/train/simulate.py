@@ -13,6 +13,7 @@ from jax import Array
 from alx.network.policy import PolicyConfig
 from alx.train import functions
 from alx.train.functions import Function
+from alx.train.interpolate import Interpolant
 from alx.train.prior import Prior, Theta, sample
 
 __all__ = ["N_GRID", "Batch", "Simulation", "broadcast_shared", "draw_shared", "observe", "simulate", "take"]
@@ -47,7 +48,7 @@ class Simulation(NamedTuple):
     """
 
     theta: Theta
-    function: Function
+    function: Function | Interpolant
     x: Array
     noise: Array
     grid: Array
@@ -98,7 +99,9 @@ def broadcast_shared(drawn: Simulation) -> Simulation:
     return each._replace(grid=drawn.grid)
 
 
-def _standardise(theta: Theta, function: Function, f_grid: Array) -> tuple[Theta, Function, Array]:
+def _standardise(
+    theta: Theta, function: Function | Interpolant, f_grid: Array
+) -> tuple[Theta, Function | Interpolant, Array]:
     """Scale the functions of each kernel together, and its signal variance with them, to variance one."""
     by_kernel = f_grid.reshape(f_grid.shape[0], theta.variance.shape[-1], -1)
     scale = jnp.sqrt(jnp.square(by_kernel).mean((0, 2)))

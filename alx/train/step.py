@@ -1,4 +1,4 @@
-"""Training: config, state and the step, data-parallel over all devices of all hosts.
+"""Training: state and the step, data-parallel over all devices of all hosts.
 
 A step simulates a batch of experiments in chunks small enough to stay in a processor's cache, and
 accumulates their gradients: memory is bounded by the chunk, not by the batch. The random numbers of a chunk
@@ -19,85 +19,20 @@ from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from alx.network import policy
-from alx.network.policy import Params, PolicyConfig
+from alx.network.policy import Params
 from alx.train import rollout, simulate
-from alx.train.objectives import OBJECTIVES
+from alx.train.config import TrainConfig
 from alx.train.posterior import posterior
-from alx.train.prior import PRIORS, Prior
 from alx.train.rollout import Trajectory
 from alx.train.simulate import Batch, Simulation
 
-__all__ = ["EPOCH", "State", "TrainConfig", "initial_state", "make_mesh", "make_step", "make_validation"]
+__all__ = ["EPOCH", "State", "initial_state", "make_mesh", "make_step", "make_validation"]
 
 EPOCH = 50  # steps
 VALIDATION = 512  # held-out functions
 AXIS = "experiments"
-FRESH = Batch(256)  # a kernel and a function for each experiment
 VECTOR = 16  # numbers that a processor works on at once
 CHUNK, ATTENDING = 64, 21  # experiments that stay in a cache, with up to so many points that attend
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainConfig:
-    """All that decides the result of a training run.
-
-    Attributes:
-        policy: dimension, budget and network.
-        prior: where kernels and noise come from.
-        objective: name of what is minimised, see `alx.train.objectives`.
-        warmup: so many steps at the start minimise `integrated-variance` instead. Its gradient has far less
-            variance than that of `refitted-error`, so that reacting is learned first, and only then what of
-            it a user's fit can stand.
-        start: the policy from whose weights to start; None: fresh ones.
-        myopic: train single queries after random histories instead of whole trajectories.
-        batch: kernels, functions per kernel and noise draws per function in a step.
-        steps: how many steps.
-        lr: initial learning rate.
-        decay: what is left of the learning rate after every 50 steps; the paper's is 0.98.
-        clip: largest global norm of a gradient.
-        bound: largest norm of the gradient of an experiment's loss with respect to a query.
-        seed: seed of everything random.
-        chunk: at most so many experiments are simulated together; None takes what stays in the cache of a
-            processor, see `largest_chunk`.
-    """
-
-    policy: PolicyConfig
-    prior: Prior = PRIORS["paper"]
-    objective: str = "integrated-variance"
-    warmup: int = 0
-    start: str | None = None
-    myopic: bool = False
-    batch: Batch = FRESH
-    steps: int = 2000
-    lr: float = 1e-3
-    decay: float = 0.98
-    clip: float = 1.0
-    bound: float = 100.0
-    seed: int = 0
-    chunk: int | None = None
-
-    def __post_init__(self):
-        if self.objective not in OBJECTIVES:
-            raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}")
-        if self.myopic and self.objective == "dad":
-            raise ValueError("myopic training has no objective dad, which compares whole trajectories")
-        if len(self.batch) != 3 or min(self.batch) < 1:
-            raise ValueError(
-                f"batch must be three whole numbers of at least 1, KERNELS FUNCTIONS NOISES, got {self.batch}"
-            )
-        for name in ("steps", "chunk"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
-        if self.warmup < 0:
-            raise ValueError(f"warmup must be at least 0 steps, got {self.warmup}")
-        for name in ("lr", "clip", "bound"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be a positive number, got {getattr(self, name)}")
-        if not 0 < self.decay <= 1:
-            raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed must be between 0 and 2^32 - 1, got {self.seed}")
 
 
 class State(NamedTuple):
@@ -196,7 +131,7 @@ def chunk_loss(
         trajectory = rollout.myopic(key_size, params, config.policy, config.prior, simulation)
     else:
         trajectory = rollout.nonmyopic(params, config.policy, config.prior, simulation, config.bound)
-    losses = OBJECTIVES[config.objective](key_objective, config.prior, simulation, trajectory)
+    losses = config.loss(key_objective, config.prior, simulation, trajectory)
     return losses.sum(where=counted) / (group.experiments / per_group)
 
 

@@ -17,8 +17,8 @@ from alx.io.files import write_bytes
 from alx.io.provenance import of_run
 from alx.network.policy import PolicyConfig
 from alx.train import step as training
+from alx.train.config import TrainConfig
 from alx.train.simulate import Batch
-from alx.train.step import TrainConfig
 
 __all__ = ["Curve", "learn", "main", "variants"]
 

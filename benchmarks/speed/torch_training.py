@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from alx.train import simulate
+from alx.train.functions import Function
 from alx.train.simulate import Batch
 from benchmarks.speed.torch_twin import Twin
 
@@ -84,6 +85,7 @@ def draw(batch: Batch, dim: int, T: int, n_init: int = 1) -> Simulation:
 def from_alx(experiment: simulate.Simulation, n_init: int) -> Simulation:
     """The same experiments that alx drew."""
     theta, function = experiment.theta, experiment.function
+    assert isinstance(function, Function)
     every = experiment.noise.shape[1] // experiment.grid.shape[2]
 
     def batch_first(a) -> Tensor:

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
+import numpyro.distributions as dist
 import tyro
 from jax import Array
 from matplotlib.figure import Figure
@@ -75,7 +76,9 @@ def curves(loaded: policy.Policy, functions: int, seed: int) -> Figure:
 
 def corners(loaded: policy.Policy, seed: int) -> Figure:
     """One function each with its bump in either corner, all else the same."""
-    prior = dataclasses.replace(PRIORS["nonstationary"], modulated=1.0, warped=0.0, lengthscale=(0.2, 0.2))
+    prior = dataclasses.replace(
+        PRIORS["nonstationary"], modulated=1.0, warped=0.0, lengthscale=dist.Delta(0.2)
+    )
     problem = draw(prior, loaded.config, 2, seed)
     theta = problem.experiment.theta._replace(
         centre=jnp.asarray(CORNERS).T, radius=jnp.full(2, 0.2), kernel=jnp.zeros(2, int)

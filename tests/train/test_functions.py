@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import simulated
+import tinygp
 
-from alx.train import functions
+from alx.train import functions, interpolate
 from alx.train.prior import KERNELS, PRIORS, Prior, Theta
 
 DRAWS = 40_000
@@ -64,6 +65,27 @@ def test_draws_have_the_covariance_of_their_kernel(kernels, kernel, kind):
     np.testing.assert_array_less(np.abs(products.mean(-1) - exact), 4 * error)
     np.testing.assert_array_less(np.abs(f.mean(-1)), 4 * f.std(-1) / DRAWS**0.5)
     assert error.max() < 0.008, "the test has lost its power"
+
+
+def test_draws_of_a_tinygp_kernel_have_its_dense_covariance():
+    """Exactly, as a draw is linear in its normal numbers: one function for each of them, set to one."""
+    kernel = tinygp.kernels.RationalQuadratic(alpha=1.0, distance=tinygp.kernels.distance.L2Distance())
+    prior, theta = Prior(kernels=(kernel,)), one_theta(0)
+    x = np.float32([[0.1, 0.35, 0.5, 0.95], [0.8, 0.6, 0.5, 0.3]])
+
+    @jax.jit
+    def both(x):
+        function = interpolate.from_normal(prior, theta, jnp.eye(interpolate.PLACES))
+        unshifted = function._replace(mean=jnp.zeros_like(function.mean))
+        places = interpolate._places(theta)
+        return functions.evaluate(prior, theta, unshifted, x), functions.evaluate(
+            prior, theta, function, places
+        )
+
+    f, at_places = map(np.asarray, both(x))
+    exact = 0.8 * kernel(x.T / theta.lengthscale, x.T / theta.lengthscale)
+    np.testing.assert_allclose(f @ f.T, exact, atol=1e-3)
+    np.testing.assert_allclose(at_places.mean(0), 0, atol=1e-4, err_msg="a draw has zero mean")
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

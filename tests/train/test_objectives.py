@@ -6,6 +6,7 @@ import dense
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 import simulated
 
@@ -124,7 +125,7 @@ def test_an_objective_is_its_version_2_in_expectation(one, two):
 
 @every_objective
 def test_coincident_points_and_little_noise_stay_finite(name):
-    prior = Prior(kernels=KERNELS, noise_sd=(0.01, 0.01), modulated=0.5, warped=0.5)
+    prior = Prior(kernels=KERNELS, noise_sd=dist.Delta(0.01), modulated=0.5, warped=0.5)
     config = PolicyConfig(2, 10)
     experiment = simulated.experiments(prior, config, Batch(6))
 
@@ -178,7 +179,7 @@ def test_single_precision_data_are_differentiated_in_a_double_precision_process(
 
 def test_dad_is_bounded_and_reaches_its_bound():
     """With little noise and functions far apart the true one is certain."""
-    prior, config = Prior(noise_sd=(0.01, 0.01)), PolicyConfig(1, 6)
+    prior, config = Prior(noise_sd=dist.Delta(0.01)), PolicyConfig(1, 6)
     experiment = simulated.experiments(prior, config, Batch(20))
     x = simulated.trajectories(config, experiment).x
     y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
@@ -190,7 +191,7 @@ def test_dad_is_bounded_and_reaches_its_bound():
 
 def test_dad_is_the_information_where_it_does_not_saturate():
     """I(f; y) = H(y) - H(noise), and sPCE is close to it when C is far above its exponential."""
-    prior, config = Prior(noise_sd=(0.7, 0.7)), PolicyConfig(1, 3, 0)
+    prior, config = Prior(noise_sd=dist.Delta(0.7)), PolicyConfig(1, 3, 0)
     experiment = simulated.experiments(prior, config, Batch(5000))
     x = simulated.trajectories(config, experiment).x
     y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, x, experiment.noise)

@@ -7,6 +7,7 @@ import dense
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 import simulated
 from random_policy import random_policy
@@ -186,7 +187,7 @@ def test_f_at_the_grid_is_that_of_each_experiment(prior):
 
 def test_standardised_functions_are_the_same_at_unit_variance():
     kernels, each = 200, 6
-    prior = Prior(lengthscale=(0.05, 2.0), standardised=True)
+    prior = Prior(lengthscale=dist.Uniform(0.05, 2.0), standardised=True)
     plain, scaled = (
         simulate.simulate(
             jax.random.key(4), jax.random.key(5), p, PolicyConfig(2, 2), Batch(kernels, 3, 2), n_grid=100

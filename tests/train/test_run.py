@@ -8,15 +8,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_run import CONFIG, REQUEST, contents, design, one_device, stop_at, train
+from small_run import COMMAND, CONFIG, TRAINER, contents, design, one_device, stop_at, train
 
 from alx.io import store
-from alx.network.policy import PolicyConfig, sobol_design
-from alx.train import run
+from alx.network.policy import STEPS, Policy, PolicyConfig, sobol_design
+from alx.train import curve, run
 from alx.train import step as training
 from alx.train.metrics import FIELDS
+from alx.train.step import State
+from alx.train.trainer import RolloutTrainer
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 
@@ -29,12 +33,12 @@ def test_a_run_leaves_metrics_checkpoints_a_curve_and_a_policy(finished):
     assert (finished / "curve.png").read_bytes()[1:4] == b"PNG"
     record = store.read_record(finished / "policy.safetensors")
     assert record["training"]["objective"] == "integrated-variance"
-    assert record["training"]["prior"]["lengthscale"] == [0.05, 1.0]
+    assert record["training"]["prior"]["lengthscale"] == {"distribution": "Uniform", "low": 0.05, "high": 1.0}
     assert record["metrics"]["step"] == 10
     assert record["metrics"]["rmse"] == epochs[-1]["rmse"]
     np.testing.assert_allclose(record["metrics"]["selection_loss"], np.mean([e["loss"] for e in epochs]))
     assert {"jax", "python", "alx"} <= record["versions"].keys()
-    assert run.read_config(finished) == (REQUEST, CONFIG)
+    assert run.read(finished) == (TRAINER, COMMAND, 1)
 
 
 @pytest.mark.parametrize("step", [4, 8])
@@ -68,12 +72,12 @@ def test_a_run_can_start_from_a_policy_of_another_budget_that_is_gone_later(tmp_
         start=str(tmp_path / "first.safetensors"),
         lr=1e-9,
     )
-    run.create(tmp_path / "run", REQUEST, still)
+    run.create(tmp_path / "run", RolloutTrainer(still), COMMAND)
     (tmp_path / "first.safetensors").unlink()
-    run.train(still, tmp_path / "run", lambda epoch: None)
+    run.train(RolloutTrainer(still), tmp_path / "run", lambda epoch: None)
     np.testing.assert_allclose(design(tmp_path / "run"), design(finished), atol=1e-6)
     assert np.abs(design(finished) - sobol_design(1)).max() > 0.01
-    assert run.read_config(tmp_path / "run")[1] == still
+    assert run.read(tmp_path / "run").trainer.config == still
 
 
 def test_resuming_a_finished_run_changes_nothing(finished):
@@ -114,7 +118,7 @@ from alx.train import run
 
 for out in map(Path, sys.argv[1:]):
     try:
-        run.train(run.read_config(out)[1], out, lambda epoch: print("it trained again"))
+        run.train(run.read(out).trainer, out, lambda epoch: print("it trained again"))
     except ValueError as error:
         print(error)
 """
@@ -150,10 +154,10 @@ def test_without_a_damaged_checkpoint_the_run_goes_on_from_the_one_before(tmp_pa
 def test_a_number_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint(
     tmp_path, finished, monkeypatch, where
 ):
-    make_step, make_validation = run.make_step, run.make_validation
+    make_step, make_validation = RolloutTrainer.make_step, RolloutTrainer.make_validation
 
-    def bad_step(config, mesh):
-        step = make_step(config, mesh)
+    def bad_step(trainer, mesh):
+        step = make_step(trainer, mesh)
 
         def broken(state):
             state, metrics = step(state)
@@ -161,16 +165,15 @@ def test_a_number_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint
 
         return broken
 
-    def bad_validation(config, mesh):
-        rmse, uniform = make_validation(config, mesh)
-        answers = iter([True, False])
-        return lambda params: rmse(params) if next(answers) else float("inf"), uniform
+    def bad_validation(trainer, mesh):
+        validate, answers = make_validation(trainer, mesh), iter([{}, {"rmse": float("inf")}])
+        return lambda params: validate(params) | next(answers)
 
     with monkeypatch.context() as patch:
         if where == "rmse":
-            patch.setattr(run, "make_validation", bad_validation)
+            patch.setattr(RolloutTrainer, "make_validation", bad_validation)
         else:
-            patch.setattr(run, "make_step", bad_step)
+            patch.setattr(RolloutTrainer, "make_step", bad_step)
         with pytest.raises(run.DivergedError, match=f"step {8 if where == 'rmse' else 6}:"):
             train(tmp_path / "run")
     assert [p.name for p in (tmp_path / "run/checkpoints").iterdir()] == ["4"]
@@ -238,10 +241,78 @@ def test_the_best_of_several_seeds_is_chosen_by_its_last_500_losses(monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", '{"request": 1}', '{"request": {}, "config": {"steps": 1}}', "[1]"]
+    "text",
+    [
+        "",
+        "{}",
+        '{"trainer": 1}',
+        '{"trainer": "alx.train.trainer:RolloutTrainer", "config": {"steps": 1}}',
+        '{"trainer": "nowhere:Trainer", "config": {}}',
+        "[1]",
+    ],
 )
 def test_a_config_that_cannot_be_read_is_one_line(tmp_path, text):
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ValueError, match=r"config\.json that cannot be read") as error:
-        run.read_config(tmp_path)
+        run.read(tmp_path)
     assert "\n" not in str(error.value)
+
+
+def test_each_phase_has_a_curve_and_an_epoch_of_two_is_in_neither():
+    epochs = [{"step": step, "loss": -step} for step in (50, 100, 150, 200)]
+    phases = [("integrated-variance", 120), ("refitted-error", 200)]
+    inside = {name: [e["step"] for e in found] for name, found in curve.split_phases(phases, epochs).items()}
+    assert inside == {"integrated-variance": [50, 100], "refitted-error": [200]}
+    assert [e["step"] for e in curve.split_phases([("dad", 200)], epochs)["dad"]] == [50, 100, 150, 200]
+
+
+def test_the_curve_draws_whatever_was_measured(tmp_path):
+    epochs = [
+        {"step": s, "loss": 1.0, "norm": 1.0, "seconds": 1.0, "regret": 2.0, "loss_bound": 0.5}
+        for s in (1, 2)
+    ]
+    curve.plot(tmp_path / "curve.png", [("first", 1), ("second", 2)], epochs, {})
+    assert (tmp_path / "curve.png").read_bytes()[1:4] == b"PNG"
+
+
+class Countdown:
+    """The least that can be trained: a number that each step takes a tenth from."""
+
+    steps, seed, start, phases = 6, 0, None, [("square", 6)]
+
+    def initial_state(self, mesh, params):
+        return State(params or {"design": jnp.ones((1, STEPS))}, (), jnp.zeros((), jnp.int32))
+
+    def make_step(self, mesh):
+        def step(state):
+            params = jax.tree.map(lambda a: 0.9 * a, state.params)
+            return State(params, (), state.step + 1), {"loss": params["design"][0, 0] ** 2, "norm": 1.0}
+
+        return step
+
+    def make_validation(self, mesh):
+        return lambda params: {"largest": float(params["design"].max())}
+
+    def policy(self, params):
+        return Policy(params, PolicyConfig(1, 2, network="static"))
+
+    def to_json(self):
+        return {}
+
+    @classmethod
+    def from_json(cls, fields):
+        return cls(**fields)
+
+
+def test_anything_that_offers_a_step_can_be_trained(tmp_path):
+    run.create(tmp_path / "run", Countdown(), "python own.py")
+    with pytest.raises(KeyboardInterrupt):
+        run.train(Countdown(), tmp_path / "run", stop_at(4))
+    stored = run.read(tmp_path / "run")
+    assert isinstance(stored.trainer, Countdown)
+    last = run.train(stored.trainer, tmp_path / "run", lambda epoch: None)
+    np.testing.assert_allclose(
+        [last["largest"], last["loss"]], [0.9**6, np.mean(0.81 ** np.arange(5, 7))], rtol=1e-5
+    )
+    assert store.read_record(tmp_path / "run/policy.safetensors")["objective"] == "square"
+    np.testing.assert_allclose(design(tmp_path / "run"), 0.9**6, rtol=1e-5)

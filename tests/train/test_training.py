@@ -13,12 +13,12 @@ from jax.sharding import Mesh
 from alx.network.policy import PolicyConfig
 from alx.train import rollout, simulate
 from alx.train import step as training
+from alx.train.config import TrainConfig
 from alx.train.objectives import OBJECTIVES
 from alx.train.prior import Prior
 from alx.train.simulate import Batch
 from alx.train.step import (
     Chunks,
-    TrainConfig,
     initial_state,
     largest_chunk,
     make_step,
