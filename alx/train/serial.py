@@ -1,6 +1,7 @@
 """Distributions and kernels of a prior as JSON and as words: the class and the numbers."""
 
 import dataclasses
+import inspect
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,10 @@ def distribution_to_json(distribution: dist.Distribution) -> dict[str, Any]:
     name = type(distribution).__name__
     names = distribution.arg_constraints
     parameters: dict[str, Any] = {key: getattr(distribution, key, None) for key in names}
-    if not hasattr(dist, name) or not all(map(_is_number, parameters.values())):
+    made_of = inspect.signature(type(distribution).__init__).parameters.values()
+    needed = {each.name for each in made_of if each.default is each.empty} - {"self"}
+    whole = needed <= parameters.keys() and all(map(_is_number, parameters.values()))
+    if not (hasattr(dist, name) and whole):
         raise ValueError(f"{distribution!r} is not made of a distribution of numpyro and numbers")
     return {"distribution": name, **{key: float(value) for key, value in parameters.items()}}
 

@@ -99,33 +99,40 @@ def test_the_gradient_flows_through_the_whole_history():
     assert abs(slope) > 1e-4
 
 
-@pytest.mark.parametrize("n_init", [0, 1, 3])
-@pytest.mark.parametrize("network", ["anchors", "paper", "static"])
-def test_the_backward_rule_is_the_derivative_of_the_plain_loop(network, n_init):
-    """Over several segments, with weights on every x and y so that each has a gradient of its own."""
-    bound = 30.0
-    config = PolicyConfig(2, 8, n_init, network)
-    experiment = simulated.experiments(PRIOR, config, Batch(3))
-    params = random_policy(2, 8, network).params
+@pytest.mark.parametrize(
+    ("network", "n_init"), [("anchors", 0), ("anchors", 1), ("anchors", 3), ("paper", 1), ("static", 1)]
+)
+def test_the_backward_rule_is_the_derivative_of_the_plain_loop(network, n_init, monkeypatch):
+    """Over two segments, with weights on every x and y so that each has a gradient of its own.
+
+    The loop is a scan over whole histories, with what is not yet there masked, and JAX's own derivative.
+    """
+    monkeypatch.setattr(rollout, "SHORTEST", 2)
+    bound, config, prior = 30.0, PolicyConfig(2, 3, n_init, network), Prior()
+    experiment = simulated.experiments(prior, config, Batch(3))
+    params = random_policy(2, 3, network).params
     weights = np.random.default_rng(1).normal(size=(3, config.capacity, 3))
 
     def loop(params):
-        x = experiment.x[:, :n_init]
-        y = simulate.observe(PRIOR, experiment, x, experiment.noise[:n_init])
-        for count in range(n_init, config.capacity):
-            room = max(count, 1)
-            padded = [jnp.pad(a, [(0, 0)] * (a.ndim - 2) + [(0, room - count), (0, 0)]) for a in (x, y)]
-            mask = jnp.arange(room)[:, None] < count
-            new = rollout._bounded(policy.apply(params, config, *padded, mask)[:, None], bound)
-            x = jnp.concatenate([x, new], axis=1)
-            y = jnp.concatenate([y, simulate.observe(PRIOR, experiment, new, experiment.noise[count][None])])
+        def step(points, count):
+            x, y = points
+            mask = jnp.arange(config.capacity)[:, None] < count
+            query = rollout._bounded(policy.apply(params, config, x, y, mask)[:, None], bound)
+            noise = jax.lax.dynamic_slice_in_dim(experiment.noise, count, 1)
+            new = simulate.observe(prior, experiment, query, noise)
+            put = jax.lax.dynamic_update_slice_in_dim
+            return (put(x, query, count, axis=1), put(y, new, count, axis=0)), None
+
+        given = simulate.observe(prior, experiment, experiment.x, experiment.noise)
+        counts = jnp.arange(n_init, config.capacity)
+        (x, y), _ = jax.lax.scan(step, (jnp.asarray(experiment.x), given), counts)
         return (weights[:2] * x).sum() + (weights[2] * y).sum()
 
     def scan(params):
-        x, y, _, _ = rollout.nonmyopic(params, config, PRIOR, experiment, bound)
+        x, y, _, _ = rollout.nonmyopic(params, config, prior, experiment, bound)
         return (weights[:2] * x).sum() + (weights[2] * y).sum()
 
-    assert len(rollout.segments(config)) > 2
+    assert len(rollout.segments(config)) == 2
     expected, found = (jax.jit(jax.grad(f))(params) for f in (loop, scan))
     for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(found), strict=True):
         np.testing.assert_allclose(b, a, atol=2e-4 * np.abs(a).max() + 1e-6)
