@@ -1,7 +1,8 @@
 """The command line of training: python train.py --dim 2 --T 20
 
-A `TrainConfig` is the command line. Some of its defaults depend on other choices: those are looked at first,
-and the preset they lead to is what all else changes, and what --help shows.
+A config is the command line: a `GeneralConfig` for the general policy, a `TrainConfig` for other networks.
+Some of its defaults depend on other choices: those are looked at first, and the preset they lead to is what
+all else changes, and what --help shows.
 """
 
 import dataclasses
@@ -9,21 +10,21 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal
 
 import jax
-import numpyro.distributions as dist
 import tyro
-from tyro.constructors import PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from alx.io import cache, files
 from alx.network.policy import Network
 from alx.train import config as presets
-from alx.train import references, run, serial
+from alx.train import general, references, run
 from alx.train.config import TrainConfig
-from alx.train.prior import PRIORS, Prior, words
+from alx.train.flags import SYNTAX
+from alx.train.general import GeneralConfig
+from alx.train.general_trainer import GeneralTrainer
+from alx.train.prior import PRIORS, Prior
 from alx.train.progress import Progress, summary
-from alx.train.simulate import Batch
 from alx.train.trainer import RolloutTrainer
 
 __all__ = ["Arguments", "main", "parse"]
@@ -33,10 +34,11 @@ __all__ = ["Arguments", "main", "parse"]
 class Choices:
     """What other defaults depend on, and what has to be known before anything of a user is imported."""
 
-    dim: int | None = None
-    T: int | None = None
+    dim: tuple[int, ...] | None = None
+    T: tuple[int, ...] | None = None
+    n_init: tuple[int, ...] | None = None
     paper: bool = False
-    network: Network | None = None
+    network: Network | Literal["judge"] | None = None
     objective: str | None = None
     myopic: bool = False
     steps: int | None = None
@@ -48,7 +50,10 @@ class Choices:
     num_processes: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+Config = TrainConfig | GeneralConfig
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Arguments:
     """Train a policy on simulated functions and write it to a file.
 
@@ -56,7 +61,6 @@ class Arguments:
     ends of a log-uniform range. The defaults shown are those of the other choices made, or of --dim 2 --T 20.
 
     Attributes:
-        config: what to train.
         paper: the paper's recipe: its network, prior, batch and number of steps.
         prior: paper, wide, nonstationary, broad, unit, or module:name of one of your own; the default is the
             paper's for its network, else unit. The distributions and shares below change it.
@@ -69,7 +73,6 @@ class Arguments:
         num_processes: several processes: how many there are.
     """
 
-    config: TrainConfig
     paper: bool = False
     prior: str | None = None
     seeds: int = 1
@@ -79,6 +82,28 @@ class Arguments:
     coordinator: str | None = None
     process_id: int | None = None
     num_processes: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RolloutArguments(Arguments):
+    """Train a network that maps the points to the next one, such as the paper's.
+
+    Attributes:
+        config: what to train.
+    """
+
+    config: TrainConfig
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GeneralArguments(Arguments):
+    """Train the general policy, for one case or for ranges: --dim 1 6 --T 5 60 --n-init 0 30.
+
+    Attributes:
+        config: what to train.
+    """
+
+    config: GeneralConfig
 
 
 def main() -> int:
@@ -112,9 +137,14 @@ def how_to_go_on(out: Path | None) -> str:
     return f"; go on with: python train.py --resume {out}" if out else ""
 
 
-def next_command(policy: Path, config: TrainConfig) -> str:
+def next_command(policy: Path, config: Config) -> str:
     """The suite of the paper has tasks of one and two inputs; others have data of their own."""
-    dim, T = config.policy.dim, config.policy.T
+    if isinstance(config, GeneralConfig):
+        dim, T = config.dim[-1], config.T[-1]
+        if config.dim[0] < dim:
+            return f"python -m benchmarks.studies.regimes --policy {policy}"
+    else:
+        dim, T = config.policy.dim, config.policy.T
     if dim > 2:
         return f"python -m alx propose {policy} POINTS.csv"
     return f"python evaluate.py --suite paper-{dim}d --policy {policy}{f' --budget {T}' * (10 * dim != T)}"
@@ -125,28 +155,41 @@ def first_choices(words: list[str]) -> Choices:
     return choices
 
 
-def parse(words: list[str]) -> Arguments:
+def parse(words: list[str]) -> RolloutArguments | GeneralArguments:
     """What is asked for, on top of the preset it starts from or of the run it goes on with."""
     choices = first_choices(words)
     if choices.resume is not None:
         stored = run.read(choices.resume)
-        begin = Arguments(stored.trainer.config, seeds=stored.seeds)
+        config, seeds = stored.trainer.config, stored.seeds
     else:
-        begin = Arguments(preset(choices, asked="--help" in words or "-h" in words))
-    arguments = tyro.cli(Arguments, prog="train.py", args=words, default=begin, **SYNTAX)
+        config, seeds = preset(choices, asked="--help" in words or "-h" in words), 1
+    if isinstance(config, GeneralConfig):
+        begin = GeneralArguments(config=config, seeds=seeds)
+    else:
+        begin = RolloutArguments(config=config, seeds=seeds)
+    arguments = tyro.cli(type(begin), prog="train.py", args=words, default=begin, **SYNTAX)
     if arguments.seeds < 1:
         raise ValueError(f"--seeds must be at least 1, got {arguments.seeds}")
     return arguments
 
 
-def preset(choices: Choices, asked: bool = False) -> TrainConfig:
+def preset(choices: Choices, asked: bool = False) -> Config:
     """The preset that the choices lead to; `asked` for help they may be incomplete."""
     if (choices.dim is None or choices.T is None) and not asked:
         raise ValueError("--dim and --T are needed, such as --dim 2 --T 20")
+    dims, Ts = choices.dim or (2,), choices.T or (20,)
+    if not choices.paper and choices.network in (None, "judge"):
+        config = general.default(dims, Ts, choices.n_init or (1,))
+        if choices.steps is not None:
+            config = general.with_steps(config, choices.steps)
+        return (
+            config if choices.prior is None else dataclasses.replace(config, prior=find_prior(choices.prior))
+        )
+    if len(dims) > 1 or len(Ts) > 1:
+        raise ValueError(f"--dim and --T of this network are one number each, got {dims} and {Ts}")
     names = ("objective", "network", *(("myopic",) if choices.paper else ("steps",)))
     given = {name: value for name in names if (value := getattr(choices, name)) is not None}
-    dim, T = (2 if choices.dim is None else choices.dim), (20 if choices.T is None else choices.T)
-    config = (presets.paper if choices.paper else presets.default)(dim, T, **given)
+    config = (presets.paper if choices.paper else presets.default)(dims[0], Ts[0], **given)
     return config if choices.prior is None else dataclasses.replace(config, prior=find_prior(choices.prior))
 
 
@@ -166,14 +209,20 @@ def command(words: list[str]) -> str:
     return shlex.join(["python", "train.py", *(word for word in words if not word.startswith("--out="))])
 
 
-def prepare(arguments: Arguments, made_by: str) -> tuple[Path, RolloutTrainer]:
+def trainer_of(config: Config) -> RolloutTrainer | GeneralTrainer:
+    return GeneralTrainer(config) if isinstance(config, GeneralConfig) else RolloutTrainer(config)
+
+
+def prepare(
+    arguments: RolloutArguments | GeneralArguments, made_by: str
+) -> tuple[Path, RolloutTrainer | GeneralTrainer]:
     """Check everything, and make or find the run."""
     config, out = arguments.config, arguments.resume
     if out is None:
         out = arguments.out or Path("runs") / default_name(config)
         if jax.process_index() == 0:
-            run.create(out, RolloutTrainer(config), made_by, arguments.seeds)
-        return out, RolloutTrainer(config)
+            run.create(out, trainer_of(config), made_by, arguments.seeds)
+        return out, trainer_of(config)
     if arguments.out not in (None, out):
         raise ValueError(f"--out {arguments.out} and --resume {out} name two directories; give one")
     stored = run.read(out)
@@ -192,13 +241,17 @@ def prepare(arguments: Arguments, made_by: str) -> tuple[Path, RolloutTrainer]:
     return out, stored.trainer
 
 
-def flatten(config: TrainConfig) -> dict[str, Any]:
+def flatten(config: Config) -> dict[str, Any]:
     """All that decides, by the names of the flags."""
     fields = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
-    return {**dataclasses.asdict(fields.pop("policy")), **fields.pop("prior").to_json(), **fields}
+    network = fields.pop("judge" if isinstance(config, GeneralConfig) else "policy")
+    return {**dataclasses.asdict(network), **fields.pop("prior").to_json(), **fields}
 
 
-def default_name(config: TrainConfig) -> str:
+def default_name(config: Config) -> str:
+    if isinstance(config, GeneralConfig):
+        ranges = ("-".join(map(str, each)) for each in (config.dim, config.T, config.n_init))
+        return "dim{}-T{}-given{}-seed{}".format(*ranges, config.seed)
     kind, _ = RolloutTrainer(config).phases[-1]
     kind = f"{'myopic-' if config.myopic else ''}{kind.replace(':', '.')}"
     return f"dim{config.policy.dim}-T{config.policy.T}-{kind}-{config.policy.network}-seed{config.seed}"
@@ -221,7 +274,7 @@ def start_devices(choices: Choices) -> None:
         jax.distributed.initialize(*several[:1], num_processes=several[2], process_id=several[1])
 
 
-def train_seeds(out: Path, seeds: int, trainer: RolloutTrainer) -> Path:
+def train_seeds(out: Path, seeds: int, trainer: RolloutTrainer | GeneralTrainer) -> Path:
     """Train each seed in a directory of its own, if there are several; returns the best policy's file."""
     if seeds == 1:
         train_one(out, trainer)
@@ -229,7 +282,7 @@ def train_seeds(out: Path, seeds: int, trainer: RolloutTrainer) -> Path:
     made_by, losses = run.read(out).command, {}
     for seed in range(trainer.seed, trainer.seed + seeds):
         directory = out / f"seed-{seed}"
-        own = RolloutTrainer(dataclasses.replace(trainer.config, seed=seed))
+        own = trainer_of(dataclasses.replace(trainer.config, seed=seed))
         if not directory.exists() and jax.process_index() == 0:
             run.create(directory, own, made_by)
         try:
@@ -252,47 +305,3 @@ def train_one(out: Path, trainer: run.Trainer) -> None:
         last = run.train(trainer, out, progress.show)
     if jax.process_index() == 0:
         print(f"{out}: {last['step']} steps, {summary(last)}, {last['seconds'] / 60:.1f} minutes")
-
-
-HINTS = get_type_hints(TrainConfig) | get_type_hints(Prior)
-registry = tyro.constructors.ConstructorRegistry()
-SYNTAX: dict[str, Any] = {"config": (tyro.conf.OmitArgPrefixes,), "registry": registry}
-
-
-@registry.primitive_rule
-def _primitive(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec | None:
-    """How the fields that tyro does not know are written."""
-    kind = info.type
-    if kind == HINTS["objective"]:
-        return PrimitiveConstructorSpec(
-            1,
-            "NAME|MODULE:NAME",
-            lambda words: words[0],
-            lambda value: isinstance(value, str) or callable(value),
-            lambda value: [value if isinstance(value, str) else references.name_of(value, "objective")],
-        )
-    if kind == HINTS["kernels"]:
-        return PrimitiveConstructorSpec(
-            "*",
-            "NAME|MODULE:NAME ...",
-            tuple,
-            lambda value: isinstance(value, tuple),
-            lambda value: [each if isinstance(each, str) else type(each).__name__ for each in value],
-        )
-    if kind == dist.Distribution:
-        return PrimitiveConstructorSpec(
-            "*",
-            "LOW HIGH|NAME NUMBER ...",
-            serial.distribution_from_words,
-            lambda value: isinstance(value, dist.Distribution),
-            lambda value: words(value).split(),
-        )
-    if kind == Batch:
-        return PrimitiveConstructorSpec(
-            3,
-            "KERNELS FUNCTIONS NOISES",
-            lambda words: Batch(*map(int, words)),
-            lambda value: isinstance(value, Batch),
-            lambda value: list(map(str, value)),
-        )
-    return None

@@ -9,30 +9,27 @@ more than its rollout.
 """
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-import optax
 from jax import Array
-from jax.sharding import Mesh, PartitionSpec
 
 from alx.belief import MEAN, PRIOR_SQUARE, Bank, Belief, add, empty, evidence
 from alx.gp import algebra
 from alx.gp.kernels import correlation
 from alx.network.judge import JudgeConfig
-from alx.network.policy import Params, PolicyConfig, init
+from alx.network.policy import Params, PolicyConfig
 from alx.network.sight import Scene
 from alx.propose import look, soften
-from alx.train import rollout
 from alx.train.posterior import posterior
 from alx.train.prior import PRIORS, Prior
-from alx.train.rollout import Batch, Experiment, Trajectory
-from alx.train.step import AXIS, EPOCH, State, compiler_options
-from alx.train.step import _share as share
+from alx.train.rollout import Trajectory
+from alx.train.serial import LogUniform
+from alx.train.simulate import Batch, Simulation, observe
+from alx.train.simulate import simulate as simulate_functions
 
-__all__ = ["GeneralConfig", "Shape", "chunk_gradient", "losses"]
+__all__ = ["GeneralConfig", "Shape", "chunk_gradient", "default", "losses", "play", "simulate"]
 
 HELD_OUT = 48  # places at which the error is measured
 FITTED = 12  # kernels of the belief in the loss
@@ -42,8 +39,10 @@ SHARPNESS = (
 LARGEST = 1.0  # norm of the gradient to one query; no single one drowns the others
 
 
+RANGES = ("dim", "T", "n_init")
+LARGEST_SIZE = 40  # points in simulated experiments; more of them cost much and teach little more
 JUDGE = JudgeConfig()
-PRIOR = dataclasses.replace(PRIORS["unit"], lengthscale=(0.08, 4.0))  # what the bank covers
+PRIOR = dataclasses.replace(PRIORS["unit"], lengthscale=LogUniform(0.08, 4.0))  # what the bank covers
 
 
 class Shape(NamedTuple):
@@ -55,33 +54,99 @@ class Shape(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class GeneralConfig:
-    """All that decides the result of training a judge.
+    """All that decides the result of training a judge. A range is its least and its greatest number.
 
     Attributes:
+        dim: number of inputs, or a range.
+        T: number of queries, or a range.
+        n_init: number of points given before the first query, or a range.
         judge: the network.
         prior: where kernels and noise come from.
-        shapes: numbers of inputs and points; the steps take turns.
-        n_init: least and greatest number of points given before the first query.
+        start: a shipped name or a policy file, from whose weights to start; None: fresh ones.
         batch: experiments in a step.
         chunk: experiments that are played together; all of them start with the same number of points.
-        steps: how many steps.
+        steps: how many steps for the judge.
+        deviation_steps: how many more for the calibrated deviation.
         lr: initial learning rate.
         decay: what is left of the learning rate after every 50 steps.
         clip: largest global norm of a gradient.
         seed: seed of everything random.
     """
 
+    dim: tuple[int, ...]
+    T: tuple[int, ...]
+    n_init: tuple[int, ...] = (1,)
     judge: JudgeConfig = JUDGE
     prior: Prior = PRIOR
-    shapes: tuple[Shape, ...] = (Shape(2, 21),)
-    n_init: tuple[int, int] = (1, 1)
+    start: str | None = None
     batch: int = 128
     chunk: int = 32
-    steps: int = 600
+    steps: int = 300
+    deviation_steps: int = 300
     lr: float = 2e-3
-    decay: float = 0.8
+    decay: float = 0.6
     clip: float = 1.0
     seed: int = 0
+
+    def __post_init__(self):
+        for name, least in (("dim", 1), ("T", 1), ("n_init", 0)):
+            value = getattr(self, name)
+            if not (1 <= len(value) <= 2 and least <= min(value) and list(value) == sorted(value)):
+                raise ValueError(
+                    f"{name} must be a whole number of at least {least}, or two, LOW HIGH, got {value}"
+                )
+        for name, least in (("batch", 1), ("chunk", 1), ("steps", 1), ("deviation_steps", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        for name in ("lr", "clip"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be a positive number, got {getattr(self, name)}")
+        if not 0 < self.decay <= 1:
+            raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed must be between 0 and 2^32 - 1, got {self.seed}")
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Of a range a few numbers stand for all: the steps take turns, and each is compiled."""
+        dims = _some(self.dim[0], self.dim[-1], 4)
+        least = self.T[0] + self.n_init[0]
+        sizes = _some(least, min(self.T[-1] + self.n_init[-1], max(least, LARGEST_SIZE)), 3)
+        pairs = [
+            (d, sizes[(i + j) % len(sizes)]) for i, d in enumerate(dims) for j in range(min(2, len(sizes)))
+        ]
+        return tuple(Shape(*pair) for pair in sorted(pairs, key=lambda pair: pair[1]))
+
+    def to_json(self) -> dict[str, Any]:
+        """What makes the same config again, in another process."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        ranges = {name: list(fields[name]) for name in RANGES}
+        return fields | ranges | {"judge": dataclasses.asdict(self.judge), "prior": self.prior.to_json()}
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> "GeneralConfig":
+        """The inverse of `to_json`."""
+        ranges = {name: tuple(fields[name]) for name in RANGES}
+        made = {"judge": JudgeConfig(**fields["judge"]), "prior": Prior.from_json(fields["prior"])}
+        return cls(**(fields | ranges | made))
+
+
+def _some(low: int, high: int, number: int) -> list[int]:
+    """At most so many whole numbers from low to high, evenly by their ratios."""
+    return sorted({round(low * (high / low) ** (i / max(number - 1, 1))) for i in range(number)})
+
+
+def default(dim: tuple[int, ...], T: tuple[int, ...], n_init: tuple[int, ...] = (1,)) -> GeneralConfig:
+    """What alx trains unless told otherwise; ranges take longer."""
+    ranges = any(len(each) > 1 for each in (dim, T, n_init))
+    return with_steps(GeneralConfig(dim, T, n_init), 1200 if ranges else 300)
+
+
+def with_steps(config: GeneralConfig, steps: int) -> GeneralConfig:
+    """With another number of steps, at the end of which a twentieth of the learning rate is left."""
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got {steps}")
+    return dataclasses.replace(config, steps=steps, deviation_steps=steps, decay=0.05 ** (50 / steps))
 
 
 class Start(NamedTuple):
@@ -98,8 +163,8 @@ def draw_start(key: Array, config: GeneralConfig, shape: Shape, batch: int) -> S
     """A third start with a single point, or as few as there may be; the others with up to two thirds of
     all.
     """
-    low, high = config.n_init
-    high = max(min(high, 2 * shape.capacity // 3), low)
+    low, high = config.n_init[0], config.n_init[-1]
+    high = max(min(high, 2 * shape.capacity // 3, shape.capacity - config.T[0]), low)
     keys = jax.random.split(key, 4)
     several = jax.random.randint(keys[0], (), low, high + 1)
     given = jnp.where(jax.random.uniform(keys[1]) < 0.35, jnp.clip(1, low, high), several)
@@ -108,19 +173,19 @@ def draw_start(key: Array, config: GeneralConfig, shape: Shape, batch: int) -> S
     return Start(given, scale, 0.3 * scale * jax.random.normal(keys[3], (batch,)))
 
 
-def simulate(key: Array, config: GeneralConfig, shape: Shape, batch: int) -> tuple[Experiment, Start]:
-    """Experiments and how they start; the given points of some lie in a corner."""
+def simulate(key: Array, config: GeneralConfig, shape: Shape, batch: int) -> tuple[Simulation, Start]:
+    """Simulations and how they start; the given points of some lie in a corner."""
     key_kernel, key_draw, key_start, key_corner, key_some = jax.random.split(key, 5)
     size = PolicyConfig(shape.dim, shape.capacity - 1, 1)
-    experiment = rollout.simulate(key_kernel, key_draw, config.prior, size, Batch(batch))
-    corner = 0.6 * jax.random.uniform(key_corner, (shape.dim, 1, batch)) + 0.4 * experiment.x
+    simulation = simulate_functions(key_kernel, key_draw, config.prior, size, Batch(batch))
+    corner = 0.6 * jax.random.uniform(key_corner, (shape.dim, 1, batch)) + 0.4 * simulation.x
     some = jax.random.uniform(key_some, (batch,)) < 0.15
-    experiment = experiment._replace(x=jnp.where(some, corner, experiment.x))
-    return experiment, draw_start(key_start, config, shape, batch)
+    simulation = simulation._replace(x=jnp.where(some, corner, simulation.x))
+    return simulation, draw_start(key_start, config, shape, batch)
 
 
 class Played(NamedTuple):
-    """Experiments to their end: queries ``[N, B, D]``, what the judge saw before each, and the belief ``[B,
+    """Simulations to their end: queries ``[N, B, D]``, what the judge saw before each, and the belief ``[B,
     ...]``.
     """
 
@@ -130,10 +195,10 @@ class Played(NamedTuple):
     belief: Belief
 
 
-def play(params: Params, config: GeneralConfig, shape: Shape, experiment: Experiment, start: Start) -> Played:
+def play(params: Params, config: GeneralConfig, shape: Shape, simulation: Simulation, start: Start) -> Played:
     """Let the judge make all queries after the given points."""
     dim, capacity = shape
-    batch = experiment.x.shape[-1]
+    batch = simulation.x.shape[-1]
 
     def query(belief: Belief, count: Array):
         return jax.vmap(lambda one: look(params, config.judge, one, capacity - count))(belief)
@@ -142,8 +207,8 @@ def play(params: Params, config: GeneralConfig, shape: Shape, experiment: Experi
         blank = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(query, belief, count))
         scene, places = jax.lax.cond(count < start.given, lambda *_: blank, query, belief, count)
         x = jax.vmap(lambda s, p: soften(params, config.judge, s, p))(scene, places)
-        x = jnp.where(count < start.given, experiment.x[:, count].T, x)
-        y = rollout.observe(config.prior, experiment, x.T[:, None], experiment.noise[count][None])[0]
+        x = jnp.where(count < start.given, simulation.x[:, count].T, x)
+        y = observe(config.prior, simulation, x.T[:, None], simulation.noise[count][None])[0]
         return jax.vmap(add)(belief, x, start.scale * y + start.shift), (x, scene, places)
 
     first = jax.vmap(lambda _: empty(capacity, dim))(jnp.arange(batch))
@@ -177,25 +242,25 @@ def fitted_mean(kernels: Bank, x: Array, y: Array, at: Array) -> Array:
     return ((covariance(x, at) * weights[:, None]).sum(0) * share).sum(1)
 
 
-def losses(config: GeneralConfig, experiment: Experiment, start: Start, kernels: Bank, x: Array) -> Array:
+def losses(config: GeneralConfig, simulation: Simulation, start: Start, kernels: Bank, x: Array) -> Array:
     """log of the expected squared error ``[B]`` after the points ``x [N, B, D]``, theta unknown to the
     learner.
     """
     x = jnp.moveaxis(x, 2, 0)
-    y = rollout.observe(config.prior, experiment, x, experiment.noise[: x.shape[1]])
-    at = experiment.grid[:, :HELD_OUT]
+    y = observe(config.prior, simulation, x, simulation.noise[: x.shape[1]])
+    at = simulation.grid[:, :HELD_OUT]
     trajectory = Trajectory(x, y, jnp.ones((x.shape[1], 1), bool), x.shape[1])
-    mean, variance, _ = posterior(config.prior, experiment.theta, trajectory, at)
+    mean, variance, _ = posterior(config.prior, simulation.theta, trajectory, at)
     fitted = (fitted_mean(kernels, x, start.scale * y + start.shift, at) - start.shift) / start.scale
     return jnp.log((variance + jnp.square(mean - fitted)).mean(0))
 
 
 def chunk_gradient(params: Params, config: GeneralConfig, shape: Shape, key: Array) -> tuple[Array, Params]:
     """The mean loss of a chunk of experiments, and its gradient."""
-    experiment, start = simulate(key, config, shape, config.chunk)
-    played = play(jax.lax.stop_gradient(params), config, shape, experiment, start)
+    simulation, start = simulate(key, config, shape, config.chunk)
+    played = play(jax.lax.stop_gradient(params), config, shape, simulation, start)
     kernels = jax.tree.map(lambda a: jnp.moveaxis(a, 0, -1), jax.vmap(best_kernels)(played.belief))
-    loss, pull = jax.vjp(lambda x: losses(config, experiment, start, kernels, x), played.x)
+    loss, pull = jax.vjp(lambda x: losses(config, simulation, start, kernels, x), played.x)
     (g,) = pull(jnp.ones_like(loss))
     g = g / jnp.maximum(1, jnp.sqrt(jnp.square(g).sum(-1, keepdims=True)) / LARGEST)
     g = jnp.where((jnp.arange(shape.capacity) < start.given)[:, None, None], 0, g) / config.chunk
@@ -205,60 +270,3 @@ def chunk_gradient(params: Params, config: GeneralConfig, shape: Shape, key: Arr
         return one(played.scenes, played.places)
 
     return loss.mean(), jax.vjp(queries, params)[1](g)[0]
-
-
-def optimizer(config: GeneralConfig) -> optax.GradientTransformation:
-    """RAdam with clipped gradients and staircase decay."""
-    schedule = optax.exponential_decay(config.lr, EPOCH, config.decay, staircase=True)
-    return optax.chain(optax.clip_by_global_norm(config.clip), optax.radam(schedule))
-
-
-def initial_params(config: GeneralConfig) -> Params:
-    """Fresh weights, with the place and spread of the features measured on untrained experiments."""
-    key = jax.random.fold_in(jax.random.key(config.seed), 0)
-    params = init(key, config.judge)
-    seen = [_features(params, config, shape) for shape in config.shapes[:: -(-len(config.shapes) // 3)]]
-    features = np.concatenate(seen)
-    for sight in (params["sight"], params["deviation"]["sight"]):
-        sight["shift"] = jnp.asarray(features.mean(0))
-        sight["scale"] = jnp.asarray(1 / (features.std(0) + 0.05))
-    return params
-
-
-def _features(params: Params, config: GeneralConfig, shape: Shape) -> np.ndarray:
-    experiment, start = simulate(jax.random.key(config.seed + 1), config, shape, config.chunk)
-    start = start._replace(given=jnp.minimum(start.given, shape.capacity // 2))
-    played = jax.jit(lambda e, s: play(params, config, shape, e, s).scenes.features)(experiment, start)
-    return np.asarray(played[shape.capacity // 2 :]).reshape(-1, played.shape[-1])
-
-
-def make_step(config: GeneralConfig, mesh: Mesh, shape: Shape):
-    """A step on experiments of one shape: the devices share its chunks, and their number changes nothing."""
-    transform, number = optimizer(config), -(-config.batch // config.chunk)
-    key = jax.random.fold_in(jax.random.key(config.seed), 1)
-
-    def mean_gradient(params: Params, step: Array):
-        first, end = share(number, mesh)
-
-        def add_chunk(index: Array, total):
-            own = jax.random.fold_in(jax.random.fold_in(key, step), index)
-            return jax.tree.map(
-                lambda t, v: t + v / number, total, chunk_gradient(params, config, shape, own)
-            )
-
-        zero = jax.tree.map(jnp.zeros_like, (jnp.zeros(()), params))
-        return jax.lax.psum(jax.lax.fori_loop(first, end, add_chunk, zero), AXIS)
-
-    def step(state: State):
-        loss, gradient = jax.shard_map(
-            mean_gradient,
-            mesh=mesh,
-            in_specs=(PartitionSpec(), PartitionSpec()),
-            out_specs=PartitionSpec(),
-            check_vma=False,  # no derivative goes through this
-        )(state.params, state.step)
-        updates, inner = transform.update(gradient, state.optimizer, state.params)
-        params = optax.apply_updates(state.params, updates)
-        return State(params, inner, state.step + 1), {"loss": loss, "norm": optax.tree.norm(gradient)}
-
-    return jax.jit(step, donate_argnums=0, compiler_options=compiler_options())

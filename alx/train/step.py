@@ -152,7 +152,7 @@ def jitted_step(config: TrainConfig, mesh: Mesh):
 
     def mean_gradient(params: Params, step: Array):
         key_step = jax.random.fold_in(key, step)
-        first, end = _share(chunks.number, mesh)
+        first, end = share(chunks.number, mesh)
 
         def add_chunk(drawn: Simulation, index: Array, total):
             value = jax.value_and_grad(chunk_loss, argnums=2)(config, chunks, params, key_step, drawn, index)
@@ -181,7 +181,7 @@ def jitted_step(config: TrainConfig, mesh: Mesh):
     return jax.jit(step, donate_argnums=0, compiler_options=compiler_options())
 
 
-def _share(number: int, mesh: Mesh) -> tuple[Array, Array]:
+def share(number: int, mesh: Mesh) -> tuple[Array, Array]:
     """First and end of the items this device works on; the last devices may have fewer, or none."""
     each = -(-number // mesh.size)
     first = jax.lax.axis_index(AXIS) * each
@@ -215,7 +215,7 @@ def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION
             return total + value / number
 
         zero, params = jax.lax.pcast((jnp.zeros(()), params), AXIS, to="varying")
-        return jax.lax.psum(jax.lax.fori_loop(*_share(number, mesh), add_chunk, zero), AXIS)
+        return jax.lax.psum(jax.lax.fori_loop(*share(number, mesh), add_chunk, zero), AXIS)
 
     def active(params, simulation):
         return rollout.nonmyopic(params, config.policy, config.prior, simulation)
