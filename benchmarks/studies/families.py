@@ -68,13 +68,13 @@ def composition(random: np.random.Generator, dim: int) -> Function:
 
 
 def bumps(random: np.random.Generator, dim: int) -> Function:
-    """Two to six Gaussian bumps of either sign, a tenth to a third of the domain's side wide.
+    """Three to six Gaussian bumps of either sign, with deviations of 0.07 to 0.25 at D = 2.
 
-    Both grow with the square root of D, as distances do: else hardly anybody would meet a bump at D = 6.
+    They grow with the square root of D, as distances do: else hardly anybody would meet a bump at D = 6.
     """
-    number = random.integers(2, 7)
+    number = random.integers(3, 7)
     centres = random.random((number, dim))
-    width = np.exp(random.uniform(np.log(0.1), np.log(0.35), number)) * math.sqrt(dim / 2)
+    width = np.exp(random.uniform(np.log(0.07), np.log(0.25), number)) * math.sqrt(dim / 2)
     weights = random.standard_normal(number)
 
     def truth(x: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from benchmarks.evaluation import acquisition, model
 from benchmarks.evaluation.methods import CANDIDATES, generator
 from benchmarks.evaluation.tasks import Task
 
-__all__ = ["REGIMES", "RIVALS", "Choose", "Regime", "State", "from_policy", "log_rmse", "run"]
+__all__ = ["REGIMES", "RIVALS", "Choose", "Regime", "State", "from_policy", "log_rmse", "run", "unfold"]
 
 SEED = 0
 CORNER = 0.4  # side of the corner cube
@@ -90,18 +90,32 @@ def run(tasks: Sequence[Task], regime: Regime, choose: Choose) -> tuple[np.ndarr
 
     Given points and noise are the same whoever chooses.
     """
-    dim, shape = tasks[0].dim, (len(tasks), regime.size)
-    x, y = np.zeros((*shape, dim)), np.zeros(shape)
+    names, dim = [task.name for task in tasks], tasks[0].dim
     noise = np.stack([_noise(task, regime) for task in tasks])
-    given = np.stack([given_points(task.name, dim, regime) for task in tasks])
+
+    def label(filled: int, x: np.ndarray) -> np.ndarray:
+        return np.array([_truth(task, at) for task, at in zip(tasks, x, strict=True)]) + noise[:, filled]
+
+    return unfold(names, np.stack([given_points(name, dim, regime) for name in names]), regime, label, choose)
+
+
+def unfold(
+    names: Sequence[str],
+    given: np.ndarray,
+    regime: Regime,
+    label: Callable[[int, np.ndarray], np.ndarray],
+    choose: Choose,
+) -> tuple[np.ndarray, np.ndarray]:
+    """All inputs ``[B, n, D]`` and labels ``[B, n]``: of the points ``given [B, given, D]``, then of queries.
+
+    ``label(i, x [B, D])`` measures the i-th points.
+    """
+    shape = (len(names), regime.size)
+    x, y = np.zeros((*shape, given.shape[2])), np.zeros(shape)
     for filled in range(regime.size):
-        new = (
-            given[:, filled]
-            if filled < regime.given
-            else choose(State([task.name for task in tasks], filled, x, y, regime))
-        )
-        x[:, filled] = new
-        y[:, filled] = [_truth(task, at) for task, at in zip(tasks, new, strict=True)] + noise[:, filled]
+        is_given = filled < regime.given
+        new = given[:, filled] if is_given else choose(State(names, filled, x, y, regime))
+        x[:, filled], y[:, filled] = new, label(filled, new)
     return x, y
 
 
