@@ -47,6 +47,7 @@ def test_what_is_random_depends_on_the_experiment_alone(tasks):
         alone = regimes_methods.run(tasks[1:2], SMALL, RIVALS[name])[0]
         np.testing.assert_array_equal(together[1], alone[0])
         assert not np.any(regimes_methods.run(tasks, Regime(2, 3), RIVALS[name])[0][:, :4] == together)
+        assert len(np.unique(together)) == together.size
 
 
 def test_corner_points_lie_in_one_corner_cube_and_corners_differ():
@@ -65,8 +66,9 @@ def test_corner_points_lie_in_one_corner_cube_and_corners_differ():
 
 def test_sobol_goes_through_one_sequence(tasks):
     x, _ = regimes_methods.run(tasks, Regime(1, 8), RIVALS["sobol"])
-    for design in x[:, 1:]:  # of 8 points every eighth of each input holds one
-        np.testing.assert_array_equal(np.sort(np.floor(8 * design), 0), np.arange(8)[:, None] * [1, 1])
+    for size in (4, 8):  # of the first so many points every part of each input holds one
+        for design in x[:, 1 : size + 1]:
+            np.testing.assert_array_equal(np.sort(np.floor(size * design), 0).T, [range(size)] * 2)
 
 
 def test_maximin_takes_the_candidate_farthest_from_all_points(tasks, monkeypatch):
@@ -226,15 +228,19 @@ def test_a_method_that_lacks_functions_has_no_figure(rows):
 
 def test_the_report_holds_all_tables(rows):
     worse = {e._replace(dim=5, regime="1:10"): v | {"alx": v["gp-al"] + 0.01} for e, v in rows.items()}
-    text = regimes_report.report(rows | worse, ["alx", "sobol", "gp-al"])
-    (own, other) = regimes_report.situations(rows | worse)
-    assert (own.dim, other.dim) == (2, 5)
+    level = {
+        e._replace(dim=5, regime="8:12"): v | {"alx": v["gp-al"] + (0.02 if e.function % 2 else -0.018)}
+        for e, v in rows.items()
+    }
+    text = regimes_report.report(rows | worse | level, ["alx", "sobol", "gp-al"])
+    own, *others = regimes_report.situations(rows | worse | level)
+    assert [(s.dim, s.regime) for s in (own, *others)] == [(2, "8:12"), (5, "1:10"), (5, "8:12")]
     assert f"| 2 | 8:12 | 30 | {own.gain('alx')} | {own.gain('gp-al')} |" in text
     less = regimes_report.average(own.less("alx", "gp-al"))
     assert f"| 2 | 8:12 | GP AL | {less} | 9e-10 |  |  |" in text
-    mean = (less.value + 0.01) / 2
+    mean = (less.value + 0.01 + 0.001) / 3
     assert (
-        "each of 2 situations: ahead in 1, within one standard error or ahead in 1; "
+        "each of 3 situations: ahead in 1, within one standard error or ahead in 2; "
         f"{mean:+.3f} on average." in text
     )
     gains = f"{own.gain('alx').value:+.2f} ({own.gain('gp-al').value:+.2f})"
