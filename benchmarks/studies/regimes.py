@@ -20,7 +20,7 @@ import tyro
 
 import alx
 from alx.io import cache
-from alx.io.store import fingerprint
+from alx.io.store import GENERAL, fingerprint
 from alx.network.policy import Policy, init
 from benchmarks.studies import regimes_report, regimes_rows
 from benchmarks.studies.families import FAMILIES, UNSEEN, draw
@@ -42,7 +42,7 @@ class Arguments:
     """Compare a policy with classical methods for many numbers of inputs, given points and queries.
 
     Attributes:
-        policy: a shipped name or a policy file; without it the classical methods alone.
+        policy: a shipped name or a policy file.
         dims: numbers of inputs.
         regimes: given:queries, of those the study knows.
         families: families of functions; those that nothing is trained on are for two and three inputs.
@@ -51,7 +51,7 @@ class Arguments:
         out: directory of the policy's figures; by default runs/regimes/ and the policy's fingerprint.
     """
 
-    policy: str | None = None
+    policy: str = GENERAL
     dims: tuple[int, ...] = DIMS
     regimes: tuple[str, ...] = tuple(REGIMES)
     families: tuple[str, ...] = tuple(FAMILIES)
@@ -140,7 +140,7 @@ def main() -> int:
 def _run(arguments: Arguments) -> Rows:
     """Complete the files, cell by cell, and return what they hold of the cells asked for."""
     sources = [(RIVALS_FILE, RIVALS)]
-    if arguments.policy is not None:
+    if set(OWN) & set(arguments.methods):
         policy = alx.load(arguments.policy)
         out = arguments.out or Path("runs/regimes") / fingerprint(policy)[:12]
         sources.append((out / "rows.csv", methods_of(policy)))
