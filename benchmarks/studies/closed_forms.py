@@ -7,35 +7,24 @@ same fit, theta unknown.
 """
 
 import dataclasses
-import itertools
 import sys
 from collections.abc import Sequence
 
 import numpy as np
 import tyro
-from numpy.polynomial import legendre
 
 import alx
 from alx.io import cache
 from benchmarks.evaluation.final import final_rmse
-from benchmarks.evaluation.methods import Method, baselines, from_policy, generator
+from benchmarks.evaluation.methods import Method, baselines, from_policy
 from benchmarks.evaluation.protocol import SEEDS_TOGETHER
 from benchmarks.evaluation.statistics import p_below, standard_error
-from benchmarks.evaluation.tasks import Function, Task, from_function
+from benchmarks.evaluation.tasks import Task
+from benchmarks.studies.families import draw
 
-__all__ = ["FAMILIES", "composition", "draw", "log_rmse", "polynomial", "table"]
+__all__ = ["FAMILIES", "log_rmse", "table"]
 
-DEGREE = 4
-TERMS, FACTORS = 3, 2
-SHAPES: tuple[Function, ...] = (
-    np.sin,
-    np.tanh,
-    lambda z: np.exp(np.clip(z / 2, -4, 3)),
-    np.square,
-    lambda z: z,
-    lambda z: np.exp(-np.square(z) / 2),
-    np.ones_like,
-)
+FAMILIES = ("polynomials", "compositions")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,52 +40,6 @@ class Arguments:
     policies: tyro.conf.Positional[tuple[str, ...]] = ("dim2-T20",)
     functions: int = 100
     seed: int = 0
-
-
-def polynomial(random: np.random.Generator, dim: int) -> Function:
-    """A sum of products of Legendre polynomials up to total degree 4, higher ones the smaller."""
-    decay = random.uniform(0.4, 1.0)
-    degrees = [each for each in itertools.product(range(DEGREE + 1), repeat=dim) if 0 < sum(each) <= DEGREE]
-    weights = np.array([random.standard_normal() * decay ** sum(each) for each in degrees])
-
-    def truth(x: np.ndarray) -> np.ndarray:
-        bases = legendre.legvander(2 * x - 1, DEGREE)  # [m, D, degree]
-        terms = np.stack([bases[:, range(dim), each].prod(1) for each in degrees])
-        return weights @ terms
-
-    return truth
-
-
-def composition(random: np.random.Generator, dim: int) -> Function:
-    """A sum of three products of two shapes, each of a random linear combination of some inputs."""
-    shape = (TERMS, FACTORS)
-    size = np.exp(random.uniform(np.log(0.5), np.log(4), (*shape, 1)))
-    slopes = random.standard_normal((*shape, dim)) * size * (random.random((*shape, dim)) < 0.75)
-    offsets = random.uniform(-np.pi, np.pi, shape)
-    shapes = random.integers(0, len(SHAPES), shape)
-    weights = random.standard_normal(TERMS)
-
-    def truth(x: np.ndarray) -> np.ndarray:
-        inner = np.einsum("tfd,md->tfm", slopes, 2 * x - 1) + offsets[..., None]
-        outer = [
-            [SHAPES[i](z) for i, z in zip(*pair, strict=True)] for pair in zip(shapes, inner, strict=True)
-        ]
-        return weights @ np.prod(outer, axis=1)
-
-    return truth
-
-
-FAMILIES = {"polynomials": polynomial, "compositions": composition}
-
-
-def draw(family: str, dim: int, number: int, seed: int) -> list[Task]:
-    """So many functions of a family; one that hardly varies is drawn again."""
-    random, found = generator(family, seed, dim), []
-    while len(found) < number:
-        truth = FAMILIES[family](random, dim)
-        if truth(random.random((100, dim))).std() > 0.01:
-            found.append(from_function(f"{family}-{seed}-{len(found)}", dim, truth))
-    return found
 
 
 def log_rmse(tasks: Sequence[Task], method: Method, budget: int) -> np.ndarray:
