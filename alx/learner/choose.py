@@ -22,7 +22,7 @@ Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]  # codes [C, D], allowed 
 
 def same_as(points: np.ndarray, codes: np.ndarray, rounding: np.ndarray) -> np.ndarray:
     """Which of the codes ``[C, D]`` are one of the points ``[n, D]``."""
-    return (np.abs(codes[:, None] - points) <= rounding).all(2).any(1)
+    return np.any(np.all(np.abs(codes[:, None] - points) <= rounding, axis=2), axis=1)
 
 
 def near_failures(domain: Domain, failed: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -199,22 +199,15 @@ class Experiment:
         self._beliefs = self._believed(0)  # now, so that the next ask finds them ready
 
     def _spending(self) -> str:
-        told = self.spent - len(self._state.pending)
-        return (
-            f"of {self._budget} points {told} are told and {len(self._state.pending)} pending, "
-            "and extend(n) allows n more"
-        )
+        pending = len(self._state.pending)
+        told = f"of {self._budget} points {self.spent - pending} are told and {pending} pending"
+        return f"{told}, and extend(n) allows n more"
 
     def _notice_outside(self, x: np.ndarray) -> None:
-        low, high = self._domain.bounds.T
-        for d in np.flatnonzero((x < low) | (x > high)):
-            logging.getLogger("alx").warning(
-                "%s = %g lies outside its bounds (%g, %g); the point is used as it is.",
-                self.inputs[d].name,
-                x[d],
-                low[d],
-                high[d],
-            )
+        text = "%s = %g lies outside its bounds (%g, %g); the point is used as it is."
+        for each, value, (low, high) in zip(self.inputs, x, self._domain.bounds, strict=True):
+            if not low <= value <= high:
+                logging.getLogger("alx").warning(text, each.name, value, low, high)
 
     def _row(self, state: LearnerState, x: np.ndarray) -> int:
         """The row of the pool that a point of the user's own is, -1 for none."""
@@ -226,7 +219,7 @@ class Experiment:
 
     def _told_beliefs(self, room: int = 0) -> list[OutputBelief]:
         """What is believed of each output, with room for this many pending points."""
-        if self._beliefs is None or any(len(one.y) + room >= len(one.seen) for one in self._beliefs):
+        if self._beliefs is None or any(len(one.y) + room > len(one.seen) for one in self._beliefs):
             self._beliefs = self._believed(room)
         return self._beliefs
 
@@ -237,19 +230,15 @@ class Experiment:
         beliefs = []
         for p in range(len(self.outputs)):
             there = ~np.isnan(state.y[:, p])
-            known = (self.y_mean, self.y_std)
-            capacity = capacity_for(max(self._budget or UNLIMITED, int(there.sum()) + room + 1))
-            beliefs.append(
-                update(
-                    self._asker.run,
-                    None if self._beliefs is None else self._beliefs[p],
-                    embedded[there],
-                    state.y[there, p],
-                    tuple(None if each is None else float(each[p]) for each in known),
-                    capacity,
-                )
-            )
+            capacity = capacity_for(max(self._budget or UNLIMITED, int(there.sum()) + room))
+            old = None if self._beliefs is None else self._beliefs[p]
+            points = embedded[there], state.y[there, p]
+            beliefs.append(update(self._asker.run, old, *points, self._known_scale(p), capacity))
         return beliefs
+
+    def _known_scale(self, p: int) -> tuple[float | None, float | None]:
+        mean, std = (None if each is None else float(each[p]) for each in (self.y_mean, self.y_std))
+        return mean, std
 
     def _snapshot(self) -> learner_file.Snapshot:
         return learner_file.Snapshot(

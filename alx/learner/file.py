@@ -50,7 +50,7 @@ class Snapshot(NamedTuple):
         names = [[each.name for each in snapshot.outputs] for snapshot in (self, other)]
         empty = np.zeros((0, len(self.inputs)))
         pools = [empty if snapshot.pool is None else snapshot.pool for snapshot in (self, other)]
-        return self.inputs == other.inputs and names[0] == names[1] and np.array_equal(*pools)
+        return self.inputs == other.inputs and names[0] == names[1] and np.array_equal(pools[0], pools[1])
 
 
 def save(path: str | os.PathLike, mine: Snapshot, base: Snapshot | None) -> Snapshot:

@@ -78,7 +78,7 @@ class Time(Goal):
 
 
 class _Own(Goal):
-    def __init__(self, function: Callable[[Any], bool]):
+    def __init__(self, function: Callable[[Any], Any]):
         self.function = function
 
     def reached(self, learner: Any, seconds: float) -> bool:

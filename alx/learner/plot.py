@@ -43,7 +43,7 @@ def plot(learner: Any) -> Figure:
 
 def _curves(learner, p: int, output: Output, part, upcoming) -> None:
     axes = part.subplots()
-    x = np.linspace(*learner.bounds[0], LINE)
+    x = np.linspace(learner.bounds[0, 0], learner.bounds[0, 1], LINE)
     x = np.unique(np.round(x)) if isinstance(learner.inputs[0], Integer) else x
     allowed = learner._domain.allows(x[:, None])
     mean, low, high = (np.where(allowed, a, np.nan) for a in _predicted(learner, p, x[:, None]))
@@ -59,7 +59,7 @@ def _curves(learner, p: int, output: Output, part, upcoming) -> None:
 
 
 def _surfaces(learner, p: int, output: Output, part, upcoming) -> None:
-    sides = [np.linspace(*bounds, SURFACE) for bounds in learner.bounds]
+    sides = [np.linspace(low, high, SURFACE) for low, high in learner.bounds]
     whole = [isinstance(each, Integer) for each in learner.inputs]
     grid = np.stack(np.meshgrid(*sides, indexing="ij"), -1).reshape(-1, 2)
     grid = np.where(whole, np.round(grid), grid)
@@ -117,9 +117,10 @@ def _effects(learner, p: int, output: Output, part, upcoming) -> None:
 def _error_curve(learner, p: int, output: Output, axes: Axes) -> None:
     run, now = learner._asker.run, learner._told_beliefs()[p]
     places = learner._domain.embed(learner._asker.error_places)
-    known = tuple(None if each is None else float(each[p]) for each in (learner.y_mean, learner.y_std))
     counts = np.unique(np.linspace(min(2, len(now.y)), len(now.y), CURVE).astype(int))
-    beliefs = [update(run, None, now.x[:n], now.y[:n], known, len(now.seen)) for n in counts]
+    beliefs = [
+        update(run, None, now.x[:n], now.y[:n], learner._known_scale(p), len(now.seen)) for n in counts
+    ]
     rmse, low, high = np.array(
         [estimate_error(run, one, learner._domain.groups, places) for one in beliefs]
     ).T

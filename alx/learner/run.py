@@ -170,8 +170,8 @@ def _workers(executor: Any, workers: int | None) -> int:
         return as_whole_number("workers", workers, 1)
     if isinstance(own := getattr(executor, "_max_workers", None), int):
         return own
-    if callable(threads := getattr(executor, "nthreads", None)):  # a client of dask
-        return max(sum(threads().values()), 1)
+    if hasattr(executor, "nthreads"):  # a client of dask
+        return max(sum(executor.nthreads().values()), 1)
     raise ValueError("workers is needed: this executor does not say how many it has")
 
 

@@ -60,12 +60,13 @@ class LearnerState(NamedTuple):
     @property
     def failures(self) -> np.ndarray:
         """Which of the points told have failed, ``[n]``."""
-        return np.isnan(self.y).all(1)
+        return np.all(np.isnan(self.y), axis=1)
 
     def failed(self, rounding: np.ndarray) -> np.ndarray:
         """Where measurements have failed and none has succeeded, ``[f, D]``."""
         failed, measured = self.x[self.failures], self.x[~self.failures]
-        return failed[~(np.abs(failed[:, None] - measured) <= rounding).all(2).any(1)]
+        close = np.abs(failed[:, None] - measured) <= rounding
+        return failed[~np.any(np.all(close, axis=2), axis=1)]
 
     def spent(self, count_failures: bool) -> int:
         """Points that the budget has paid for."""
