@@ -41,6 +41,7 @@ class Asker:
         self.error_places = places[:ERROR_PLACES]
         grid = places[-GRID:]
         self._grid = padded(domain.embed(grid), GRID), np.arange(GRID) < len(grid)
+        self._none = waiting(domain.embed(np.zeros((0, domain.dim))))
         self._weights = [each.weight for each in outputs]
 
     def free(self, state: LearnerState) -> np.ndarray:
@@ -54,7 +55,7 @@ class Asker:
         self, beliefs: list[OutputBelief], state: LearnerState, remaining: float
     ) -> tuple[np.ndarray, int] | None:
         """The next point, as code ``[D]`` and row of the pool or -1; None when there is none left."""
-        pending = waiting(self.domain.embed(state.pending))
+        pending = waiting(self.domain.embed(state.pending)) if len(state.pending) else self._none
         left = np.float32(remaining)
         if self.pool is None and self.domain.plain and len(beliefs) == 1 and not state.failures.any():
             unit = self._unit(beliefs[0], state, pending, left)

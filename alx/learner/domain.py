@@ -47,7 +47,11 @@ class Domain:
     def dim(self) -> int:
         return len(self.inputs)
 
-    @property
+    @functools.cached_property
+    def _real(self) -> np.ndarray:
+        return np.array([isinstance(each, Real) for each in self.inputs])
+
+    @functools.cached_property
     def plain(self) -> bool:
         """Whether this is a box of real numbers and nothing else."""
         return self.constraint is None and all(isinstance(each, Real) for each in self.inputs)
@@ -75,7 +79,7 @@ class Domain:
         """How far apart two codes of the same value may be, ``[D]``."""
         low, high = self.bounds.T
         slack = ROUNDING * (high - low) + np.finfo(np.float32).eps * np.maximum(abs(low), abs(high))
-        return np.where([isinstance(each, Real) for each in self.inputs], slack, 0.25)
+        return np.where(self._real, slack, 0.25)
 
     def codes(self, name: str, value: Any, overshoot: float = 0.0) -> np.ndarray:
         """The codes ``[n, D]`` of rows, of one row ``[D]``, or with one input of a list of values.
@@ -88,8 +92,7 @@ class Domain:
         for d, each in enumerate(self.inputs):
             codes[:, d] = _column(name, each, array[:, d])
         low, high = self.bounds.T
-        real = np.array([isinstance(each, Real) for each in self.inputs])
-        slack = self.rounding + np.where(real, overshoot * (high - low), 0)
+        slack = self.rounding + np.where(self._real, overshoot * (high - low), 0)
         outside = (codes < low - slack) | (codes > high + slack)
         if outside.any():
             row, d = np.argwhere(outside)[0]
@@ -145,10 +148,9 @@ class Domain:
     def fill(self, unit: np.ndarray) -> np.ndarray:
         """Codes at places of the unit cube ``[n, D]``; whole numbers and levels have equal shares of it."""
         low, high = self.bounds.T
-        real = np.array([isinstance(each, Real) for each in self.inputs])
         unit = np.asarray(unit, np.float64)
         whole = low + np.floor(unit * (high - low + 1))
-        return np.clip(np.where(real, low + unit * (high - low), whole), low, high)
+        return np.clip(np.where(self._real, low + unit * (high - low), whole), low, high)
 
     def allows(self, codes: np.ndarray) -> np.ndarray:
         """Which of the codes ``[n, D]`` satisfy the constraint, ``[n]``."""
@@ -202,8 +204,7 @@ class Domain:
         Choices stay as they are.
         """
         low, high = self.bounds.T
-        real = np.array([isinstance(each, Real) for each in self.inputs])
-        centre = np.where(real, (code - low) / (high - low), (code - low + 0.5) / (high - low + 1))
+        centre = np.where(self._real, (code - low) / (high - low), (code - low + 0.5) / (high - low + 1))
         unit = np.clip(centre + width * (2 * lattice(NEIGHBOURS, self.dim) - 1), 0, 1)
         codes = self.fill(unit)
         fixed = [isinstance(each, Choice) for each in self.inputs]

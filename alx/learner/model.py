@@ -82,10 +82,11 @@ def update(
     own = scale(y, *known)
     plain = padded(((y - own.centre) / own.spread).astype(np.float32), capacity)
     n = len(y)
-    fits = old is not None and len(old.plain) == capacity
-    if fits and np.array_equal(old.x, x) and np.array_equal(old.y, y):
+    if old is not None and len(old.plain) != capacity:
+        old = None
+    if old is not None and np.array_equal(old.x, x) and np.array_equal(old.y, y):
         return old
-    if fits and n > 0 and np.array_equal(old.x, x[:-1]):
+    if old is not None and n > 0 and np.array_equal(old.x, x[:-1]):
         belief = run.tell(old.belief, x[-1], seen, np.int32(n - 1))
     else:
         belief = run.believe(history(x, seen[:n], x[:0], capacity))
