@@ -1,54 +1,121 @@
-"""A policy as two warm executables: encode the points when they arrive, decide when asked.
+"""Belief and policy as warm functions of float32 arrays, compiled once for all learners of the process.
 
-The weights are constants of the executables, so a call passes nothing but the data, and encoding happens
-outside the moment when somebody waits for an answer. One compilation per policy and capacity serves every
-learner of the process.
+The weights of the policy are constants of what is compiled, so a call passes nothing but the data.
 """
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from alx import belief as beliefs
+from alx.history import History
 from alx.io.store import fingerprint
-from alx.network.policy import Policy, decide, encode
+from alx.network.judge import JudgeConfig
+from alx.network.policy import Policy
+from alx.places import interval, predict
+from alx.propose import decide, propose, score_places, with_pending
 
-__all__ = ["Compiled", "compiled"]
+__all__ = ["Compiled", "capacity_for", "compiled", "history", "is_general", "padded", "waiting"]
 
 
 class Compiled(NamedTuple):
-    """Executables for float32 histories of one capacity.
+    """Functions of one experiment; shapes as in ``alx.belief`` and ``alx.propose``.
 
     Attributes:
-        encode: ``x [capacity, D]``, ``y [capacity]`` -> encoded points, on the device.
-        decide: encoded points, ``mask [capacity]`` -> the next input ``[D]``.
+        believe: ``History -> Belief``.
+        tell: belief, x ``[E]``, all outputs standardised anew ``[N]``, row of x -> belief with it.
+        restate: belief, outputs ``[N]`` -> belief with the same points and these outputs.
+        decide: belief, pending points ``[m, E]``, which are there ``[m]``, remaining -> the next input in the
+            unit cube ``[D]``.
+        score: belief, pending points, which are there, remaining, places, allowed, grid, covered -> scores.
+        propose: ``History`` -> the next input by the rule of a paper's policy ``[D]``.
+        predict: belief, x ``[m, E]`` -> mean, sd.
+        interval: belief, x ``[m, E]``, level -> low, high.
+        likely: belief -> its likely kernels.
     """
 
-    encode: Callable[[np.ndarray, np.ndarray], Any]
-    decide: Callable[[Any, np.ndarray], jax.Array]
+    believe: Callable[..., Any]
+    tell: Callable[..., Any]
+    restate: Callable[..., Any]
+    decide: Callable[..., Any]
+    score: Callable[..., Any]
+    propose: Callable[..., Any]
+    predict: Callable[..., Any]
+    interval: Callable[..., Any]
+    likely: Callable[..., Any]
 
 
-def compiled(policy: Policy, capacity: int) -> Compiled:
-    """The executables of this policy, compiled at the first call for these weights and this capacity."""
-    return _compile(_Key(fingerprint(policy), capacity, policy))
+def compiled(policy: Policy, groups: tuple[int, ...]) -> Compiled:
+    """The functions of this policy for points with these columns; each compiles once for each capacity."""
+    return _compile(_Key(fingerprint(policy), groups, policy))
 
 
 @dataclasses.dataclass(frozen=True)
 class _Key:
     fingerprint: str
-    capacity: int
+    groups: tuple[int, ...]
     policy: Policy = dataclasses.field(compare=False)
 
 
 @functools.lru_cache(maxsize=64)
 def _compile(key: _Key) -> Compiled:
-    params, config, n = key.policy.params, key.policy.config, key.capacity
-    x, y = jax.ShapeDtypeStruct((n, config.dim), jnp.float32), jax.ShapeDtypeStruct((n,), jnp.float32)
-    first = jax.jit(lambda x, y: encode(params, config, x.T, y)).lower(x, y)
-    second = jax.jit(lambda points, mask: decide(params, config, points, mask))
-    mask = jax.ShapeDtypeStruct((n,), bool)
-    return Compiled(first.compile(), second.lower(first.out_info, mask).compile())
+    policy = key.policy
+
+    def tell(belief, x, y, row):
+        return beliefs.with_outputs(beliefs.add(belief, x, y[row]), y)
+
+    def seen(belief, pending, waits):
+        return with_pending(beliefs.likely(belief), pending, waits)
+
+    return Compiled(
+        jax.jit(lambda history: beliefs.believe(history, key.groups)),
+        jax.jit(tell),
+        jax.jit(beliefs.with_outputs),
+        jax.jit(lambda belief, pending, waits, left: decide(policy, seen(belief, pending, waits), left)),
+        jax.jit(
+            lambda belief, pending, waits, *rest: score_places(policy, seen(belief, pending, waits), *rest)
+        ),
+        jax.jit(lambda history: propose(policy, history)),
+        jax.jit(lambda belief, x: predict(belief, x, policy)),
+        jax.jit(lambda belief, x, level: interval(belief, x, level, policy)),
+        jax.jit(beliefs.likely),
+    )
+
+
+def is_general(policy: Policy) -> bool:
+    """Whether the policy scores places, for any number of inputs; others map points to a query."""
+    return isinstance(policy.config, JudgeConfig)
+
+
+def capacity_for(count: int) -> int:
+    """Room for ``count`` points, in a few sizes only, so that few are compiled."""
+    if count <= 32:
+        return max(8, 8 * math.ceil(count / 8))
+    power = 2 ** math.ceil(math.log2(count))
+    return power * 3 // 4 if count <= power * 3 // 4 else power
+
+
+def padded(array: np.ndarray, rows: int) -> np.ndarray:
+    """The array with rows of zeros up to this number."""
+    return np.pad(array, [(0, rows - len(array))] + [(0, 0)] * (array.ndim - 1))
+
+
+def waiting(pending: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pending points ``[m, E]`` padded to one of a few sizes, and which of the rows are there."""
+    m = len(pending)
+    size = 0 if m == 0 else 4 ** max(1, math.ceil(math.log(m, 4) - 1e-9))
+    return padded(pending.astype(np.float32), size), np.arange(size) < m
+
+
+def history(x: np.ndarray, y: np.ndarray, pending: np.ndarray, capacity: int) -> History:
+    """Points ``x [n, E]``, ``y [n]`` and pending ones ``[m, E]`` in float32, told ones first."""
+    n, count = len(y), len(y) + len(pending)
+    index = np.arange(capacity)
+    rows = padded(np.vstack([x, pending]).astype(np.float32), capacity)
+    waits: Any = (n <= index) & (index < count) if len(pending) else None
+    return History(rows, padded(y.astype(np.float32), capacity), index < count, waits)  # pyright: ignore

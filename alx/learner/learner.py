@@ -1,258 +1,169 @@
-"""Ask and tell in the user's own units: any box, raw outputs, NumPy in and out."""
+"""A whole experiment in the user's own units: where to measure next, what was learned, is it enough."""
 
 import os
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
-from alx.io.store import load
-from alx.learner import file as learner_file
-from alx.learner.checks import (
-    as_bounds,
-    as_numbers,
-    as_points,
-    as_rows,
-    as_scalar,
-    as_whole_number,
-    tolerance,
-)
-from alx.learner.compiled import compiled
-from alx.learner.standardise import standardise
-from alx.learner.state import Experiment
-from alx.network.policy import Policy, PolicyConfig
-from alx.propose import LARGEST_Y, keep_apart, nearest, notice_capacity
+from alx.learner import data
+from alx.learner import model as output_model
+from alx.learner import run as learner_run
+from alx.learner.arguments import as_outputs
+from alx.learner.checks import as_scalar
+from alx.learner.domain import OVERSHOOT
+from alx.learner.experiment import Experiment
+from alx.learner.inputs import Choice
+from alx.learner.state import Reading
 
 __all__ = ["Learner"]
 
-# The memory of attention grows with the square of the points: two gigabytes at this number.
-LARGEST_BUDGET = 4096
 
+class Learner(Experiment):
+    """One experiment: ``ask`` where to measure next, ``tell`` what was measured, ``predict`` the rest.
 
-class Learner:
-    """One experiment: ``ask`` where to measure next, ``tell`` what was measured.
-
-        learner = alx.Learner("dim2-T20", bounds=[(-5, 10), (0, 15)])
-        for _ in range(20):
+        learner = alx.Learner(bounds=[(-5, 10), (0, 15)], budget=20)
+        while learner.remaining:
             x = learner.ask()
             learner.tell(x, measure(x))
+        mean, sd = learner.predict([[1.0, 2.0], [3.0, 4.0]])
 
-    Points asked for and not told yet are pending: the next ``ask`` takes them as if measured, with the output
-    of the nearest point, and keeps away from them. Tell in any order, points of your own as well. Telling
-    the same point with the same output twice counts once; with another output it is one more measurement.
-    Whatever is refused raises a ValueError and changes nothing.
+    Points asked for and not told yet are pending: the next ``ask`` counts their places as taken. Tell in any
+    order, points of your own as well. Telling the same point with the same output twice counts once, for most
+    often a message was sent twice; ``repeat=True`` says that it was measured twice. With another output it is
+    one more measurement anyway. Whatever is refused raises a ValueError and changes nothing.
 
     Args:
-        policy: a shipped name, the path of a policy file, or a policy.
+        policy: the path of a policy file, a name, or a policy; the general one by default.
         bounds: a (low, high) pair for each input. With a pool they may be left out: then its own range.
-        y_mean: the mean of the outputs over the box if it is known, else it is estimated as they come.
-        y_std: their standard deviation if it is known, likewise.
+        inputs: instead of bounds, a list of ``Real``, ``Integer`` and ``Choice``. With a choice among them
+            points are arrays of objects.
+        outputs: names or ``Output`` of what is measured. With several, y is one number for each.
+        constraint: a function of points ``[n, D]`` that says with True or False for each whether it is
+            allowed.
         pool: ask only for rows of this array ``[N, D]``, none of them twice.
-        budget: the number of points in all, told and pending; what the policy was trained for by default.
+        budget: the number of points in all, told and pending; no limit by default, or with a policy that was
+            trained for a number of points that one.
+        y_mean: the mean of the outputs over the domain if it is known, else it is estimated as they come.
+        y_std: their standard deviation if it is known, likewise.
+        tolerance: how far from a pending point, for each input in its unit, a measurement may lie and still
+            answer it; by default as far as rounding goes.
+        count_failures: whether a failed measurement is one of the budget's.
     """
 
-    def __init__(
-        self,
-        policy: Policy | str | os.PathLike,
-        bounds: Any = None,
-        *,
-        y_mean: float | None = None,
-        y_std: float | None = None,
-        pool: Any = None,
-        budget: int | None = None,
-    ):
-        self.policy = policy if isinstance(policy, Policy) else load(policy)
-        config = self.policy.config
-        self.bounds = as_bounds(_range(pool, config.dim) if bounds is None else bounds)
-        if len(self.bounds) != config.dim:
-            raise ValueError(f"the policy is for {config.dim} inputs, got bounds for {len(self.bounds)}")
-        self.y_mean = None if y_mean is None else as_scalar("y_mean", y_mean)
-        self.y_std = None if y_std is None else as_scalar("y_std", y_std)
-        if self.y_std is not None and self.y_std <= 0:
-            raise ValueError(f"y_std must be positive, got {y_std}")
-        self._pool = None if pool is None else as_points("pool", pool, self.bounds)
-        if self._pool is not None and len(self._pool) == 0:
-            raise ValueError("the pool is empty")
-        self._unit_pool = None if self._pool is None else jnp.asarray(self._to_unit(self._pool), jnp.float32)
-        self._experiment = Experiment.empty(config.dim)
-        self._view: _View | None = None
-        self._allow(config.capacity if budget is None else as_whole_number("budget", budget, 1))
+    def predict(self, x: Any) -> tuple[Any, Any]:
+        """Mean and standard deviation of the outputs, without noise, at one point ``[D]`` or many ``[n, D]``.
 
-    @property
-    def x(self) -> np.ndarray:
-        """Inputs told so far, ``[n, D]``."""
-        return self._experiment.x.copy()
+        With several outputs the last axis has one of each. Until two outputs differ their scale is unknown
+        and the deviation infinite, unless ``y_std`` is given.
+        """
+        return self._predict(x, output_model.predict)
 
-    @property
-    def y(self) -> np.ndarray:
-        """Outputs told so far, ``[n]``."""
-        return self._experiment.y.copy()
+    def interval(self, x: Any, level: float = 0.9) -> tuple[Any, Any]:
+        """Between which values the outputs lie with the probability ``level``; shapes as in ``predict``."""
+        level = as_scalar("level", level)
+        if not 0 < level < 1:
+            raise ValueError(f"level must be between 0 and 1, got {level:g}")
+        return self._predict(x, lambda run, one, points: output_model.interval(run, one, points, level))
 
-    @property
-    def pending(self) -> np.ndarray:
-        """Inputs asked for and not told yet, ``[m, D]``."""
-        return self._experiment.pending.copy()
+    def error(self) -> output_model.ErrorEstimate:
+        """The root-mean-square error of the model over the domain as it estimates it, with a range.
 
-    @property
-    def budget(self) -> int:
-        """The number of points in all."""
-        return self._budget
-
-    @property
-    def remaining(self) -> int:
-        """How many more points the budget allows; pending ones count as spent."""
-        return self._budget - self._experiment.count
-
-    def ask(self, n: int | None = None) -> np.ndarray:
-        """The next input ``[D]``, or the next ``n`` inputs ``[n, D]`` to be measured in parallel."""
-        points, _ = self._ask(n)
-        return points[0] if n is None else points
-
-    def ask_row(self, n: int | None = None) -> Any:
-        """As ``ask``, but the row of the pool, or the ``n`` rows."""
-        if self._pool is None:
-            raise ValueError("ask_row needs a learner with a pool")
-        _, rows = self._ask(n)
-        return int(rows[0]) if n is None else rows
-
-    def tell(self, x: Any, y: Any) -> None:
-        """Add the output ``y`` measured at ``x``, or several, ``x [n, D]`` and ``y [n]``: all or none."""
-        points, outputs = as_points("x", x, self.bounds), np.atleast_1d(as_numbers("y", y))
-        if outputs.shape != (len(points),):
-            raise ValueError(
-                f"y must be one number for each point, got shape {outputs.shape} for {len(points)} points"
-            )
-        experiment, slack = self._experiment, tolerance(self.bounds)
-        for point, output in zip(points, outputs, strict=True):
-            experiment = experiment.tell(point, float(output), self._row(experiment, point), slack)
-        if experiment.count > self._budget:
-            raise ValueError(f"{experiment.count} points are more than the budget; {self._spent()}")
-        self._experiment = experiment
-        self._view = self._look()  # now, so that the next ask finds its points encoded
-
-    def forget(self) -> None:
-        """Give up all pending points; those of a pool may be asked for again."""
-        self._experiment, self._view = self._experiment.forget(), None
-
-    def extend(self, n: int) -> None:
-        """Allow ``n`` more points. Beyond what the policy was trained for, its queries are guesses."""
-        self._allow(self._budget + as_whole_number("n", n, 1))
-
-    def save(self, path: str | os.PathLike) -> None:
-        """Write the whole experiment, policy and pool included, to one file, atomically."""
-        learner_file.write(path, self._snapshot())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> "Learner":
-        """The experiment that ``save`` wrote; it goes on as if it had never stopped."""
-        return learner_file.read(path, cls._restore)
-
-    def _snapshot(self) -> learner_file.Snapshot:
-        return learner_file.Snapshot(
-            self.policy, self.bounds, self.y_mean, self.y_std, self._pool, self._budget, self._experiment
+        It is the error against the function itself, in the output's unit: noise of measurements is not part
+        of it. With several outputs an array each.
+        """
+        places = self._domain.embed(self._asker.error_places)
+        run, groups = self._asker.run, self._domain.groups
+        each = [output_model.estimate_error(run, one, groups, places) for one in self._measured_beliefs()]
+        return (
+            each[0] if len(each) == 1 else output_model.ErrorEstimate(*map(np.array, zip(*each, strict=True)))
         )
 
-    @classmethod
-    def _restore(cls, snapshot: learner_file.Snapshot) -> "Learner":
-        policy, bounds, y_mean, y_std, pool, budget, experiment = snapshot
-        learner = cls(policy, bounds, y_mean=y_mean, y_std=y_std, pool=pool, budget=budget)
-        largest = -1 if pool is None else len(pool) - 1
-        if experiment.count > budget or not np.isin(experiment.rows, np.arange(-1, largest + 1)).all():
-            raise ValueError("its points do not fit its budget or its pool")
-        as_points("x", experiment.x, bounds)
-        as_points("pending", experiment.pending, bounds)
-        as_numbers("y", experiment.y)
-        learner._experiment = experiment
-        return learner
+    @property
+    def model(self) -> Any:
+        """The likely kernels in the user's units, ``Kernels``; with several outputs a dict by name."""
+        low, high = self._domain.bounds.T
+        widths = np.where([isinstance(each, Choice) for each in self.inputs], 1.0, high - low)
+        found = [
+            output_model.kernels(self._asker.run, one, self._domain.groups, widths)
+            for one in self._measured_beliefs()
+        ]
+        names = [each.name for each in self.outputs]
+        return found[0] if len(found) == 1 else dict(zip(names, found, strict=True))
 
-    def _allow(self, budget: int) -> None:
-        if budget > LARGEST_BUDGET:
-            raise ValueError(f"budget must be at most {LARGEST_BUDGET} points, got {budget}")
-        self._budget, self._view = budget, None
-        self._capacity = _capacity(self.policy.config, budget)
-        self._run = compiled(self.policy, self._capacity)
+    def run(
+        self,
+        measure: Callable[[np.ndarray], Any],
+        until: Any = None,
+        executor: Any = None,
+        save: str | os.PathLike | None = None,
+        retries: int = 0,
+        workers: int | None = None,
+    ) -> None:
+        """Measure until a goal is reached or the budget is spent.
 
-    def _spent(self) -> str:
-        told, pending = len(self._experiment.y), len(self._experiment.pending)
-        return f"of {self._budget} points {told} are told and {pending} pending, and extend(n) allows n more"
+        Args:
+            measure: takes a point ``[D]`` and returns its output, or a list of its outputs. When it raises,
+                or returns NaN, the measurement has failed.
+            until: a goal such as ``alx.Points(40)``, ``alx.Error(0.5)`` or ``alx.Time(3600)``, a function of
+                the learner, or several of them combined with ``|`` and ``&``.
+            executor: anything with ``submit``, such as those of ``concurrent.futures``; all its workers are
+                kept busy. Without one, measurements are made one after the other.
+            save: a file that is written after each point. When it is there already, the run goes on from it.
+            retries: how often a failed measurement is tried again before the failure is told.
+            workers: how many measurements are under way at once; by default as many as the executor has
+                workers.
+        """
+        learner_run.run(self, measure, until, executor, save, retries, workers)
 
-    def _ask(self, n: int | None) -> tuple[np.ndarray, np.ndarray]:
-        count = 1 if n is None else as_whole_number("n", n, 1)
-        if count > self.remaining:
-            raise ValueError(f"the budget is spent: {self._spent()}")
-        if self._pool is not None and count > (free := self._free().sum()):
-            raise ValueError(f"the pool is exhausted: {free} of its points are left, got n={count}")
-        picked = [self._ask_one() for _ in range(count)]
-        return np.stack([point for point, _ in picked]), np.array([row for _, row in picked])
+    def to_dataframe(self) -> Any:
+        """All points told as a pandas frame, or without pandas a dict of arrays; failed ones have NaN."""
+        return data.to_dataframe(self._columns())
 
-    def _ask_one(self) -> tuple[np.ndarray, int]:
-        view = self._view or self._look()
-        unit = self._run.decide(view.encoded, view.mask)
-        row = -1
-        if self._pool is not None:
-            row = int(nearest(self._unit_pool, self._free(), unit))
-            point = self._pool[row]
-        else:
-            if view.pending.any():
-                unit = keep_apart(unit, view.x, view.pending)
-            low, high = self.bounds.T
-            point = np.clip(low + np.asarray(unit, np.float64) * (high - low), low, high)
-        self._experiment, self._view = self._experiment.ask(point, row), None
-        return point, row
+    def to_csv(self, path: str | os.PathLike) -> None:
+        """Write all points told, failed ones with empty outputs; ``from_csv`` reads them again."""
+        data.write_csv(path, self.inputs, self.outputs, self._columns())
 
-    def _look(self) -> "_View":
-        """The experiment as the policy sees it; pending points have the output of the nearest told one."""
-        data, n, count = self._experiment, len(self._experiment.y), self._experiment.count
-        x, y = np.zeros((self._capacity, len(self.bounds)), np.float32), np.zeros(self._capacity, np.float32)
-        x[:count] = self._to_unit(np.vstack([data.x, data.pending]))
-        y[:n] = np.clip(standardise(data.y, self.y_mean, self.y_std), -LARGEST_Y, LARGEST_Y)
-        if 0 < n < count:
-            y[n:count] = y[np.square(x[n:count, None] - x[:n]).sum(-1).argmin(1)]
-        index = np.arange(self._capacity)
-        return _View(x, self._run.encode(x, y), index < count, (n <= index) & (index < count))
+    def from_csv(self, path: str | os.PathLike) -> None:
+        """Tell the points of a CSV file: all or none.
 
-    def _to_unit(self, x: np.ndarray) -> np.ndarray:
-        low, high = self.bounds.T
-        return (x - low) / (high - low)
+        A header names the columns, in any order, with or without units; columns of other names are carried
+        along. Semicolons and decimal commas are understood. A row without outputs is a failed measurement.
+        """
+        table = data.read_csv(path, self.inputs, self.outputs)
+        readings = []
+        for x, y, extra, line in zip(*table, strict=True):
+            try:
+                point = self._domain.codes("x", [x], OVERSHOOT)[0]
+                output = as_outputs([y] if len(y) > 1 else y, 1, len(y))[0]
+            except ValueError as error:
+                raise ValueError(f"{path}, line {line}: {error}") from None
+            readings.append(Reading(point, output, extra=extra))
+        self._tell(readings)
 
-    def _free(self) -> np.ndarray:
-        free = np.ones(len(self._pool), bool) if self._pool is not None else np.zeros(0, bool)
-        rows = self._experiment.rows
-        free[rows[rows >= 0]] = False
-        return free
+    def plot(self) -> Any:
+        """A Matplotlib figure of the model and its points in the user's units."""
+        from alx.learner.plot import plot  # Matplotlib only when it is needed
 
-    def _row(self, experiment: Experiment, x: np.ndarray) -> int:
-        """The row of the pool that a point of the user's own is, -1 for none."""
-        if self._pool is None:
-            return -1
-        match = np.flatnonzero((np.abs(self._pool - x) <= tolerance(self.bounds)).all(1))
-        left = np.setdiff1d(match, experiment.rows)
-        return int(left[0]) if left.size else -1
+        return plot(self)
 
+    def _predict(self, x: Any, function: Callable) -> tuple[Any, Any]:
+        points = self._domain.codes("x", x, OVERSHOOT)
+        single = np.ndim(x) < 2 and (self._domain.dim > 1 or np.ndim(x) == 0)
+        places = self._domain.embed(points)
+        parts = [function(self._asker.run, one, places) for one in self._measured_beliefs()]
+        first, second = (np.stack(each, 1) for each in zip(*parts, strict=True))
+        if len(self.outputs) == 1:
+            first, second = first[:, 0], second[:, 0]
+        return (first[0], second[0]) if single else (first, second)
 
-class _View(NamedTuple):
-    """What the policy sees, padded to the capacity."""
+    def _measured_beliefs(self) -> list[output_model.OutputBelief]:
+        beliefs = self._told_beliefs()
+        for one, output in zip(beliefs, self.outputs, strict=True):
+            if len(one.y) == 0:
+                raise ValueError(f"there is no model of {output.name} before its first measurement is told")
+        return beliefs
 
-    x: np.ndarray
-    encoded: Any
-    mask: np.ndarray
-    pending: np.ndarray
-
-
-def _range(pool: Any, dim: int) -> np.ndarray:
-    if pool is None:
-        raise ValueError("bounds are needed: one (low, high) pair for each input")
-    rows = as_rows("pool", pool, dim)
-    if len(rows) == 0:
-        raise ValueError("the pool is empty")
-    return np.stack([rows.min(0), rows.max(0)], 1)
-
-
-def _capacity(config: PolicyConfig, budget: int) -> int:
-    """Room for the budget in a few sizes only, so that extending step by step does not compile each time."""
-    capacity = config.capacity
-    while capacity < budget:
-        capacity *= 2
-    if budget > config.capacity:
-        notice_capacity(config, budget)
-    return capacity
+    def _columns(self) -> dict[str, np.ndarray]:
+        state = self._state
+        return data.to_columns(self.inputs, self.outputs, self._domain.rows(state.x), state.y, state.extra)

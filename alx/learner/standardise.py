@@ -4,9 +4,11 @@ The true mean and spread of a new function are unknown, so they are estimated fr
 holds at every size: the result does not change when the unit or the zero of y does, and it is finite.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-__all__ = ["standardise"]
+__all__ = ["Scale", "scale", "standardise"]
 
 # Outputs further out than this many times the range of the inner ones are pulled in: 6 standard deviations
 # of a normal distribution, and nothing of a function like Branin's.
@@ -42,6 +44,25 @@ def standardise(y: np.ndarray, mean: float | None = None, std: float | None = No
     degrees = y.size - (mean is None)
     spread = np.sqrt(np.square(centred).sum() / max(degrees, 1))
     return centred / spread if spread > ROUNDING else np.zeros_like(y)
+
+
+class Scale(NamedTuple):
+    """Raw outputs are ``centre + spread * standardised``; the spread is infinite while it is unknown."""
+
+    centre: float
+    spread: float
+
+
+def scale(y: np.ndarray, mean: float | None = None, std: float | None = None) -> Scale:
+    """The scale of the outputs ``[n]`` as a model sees them: as they were measured, outliers as well."""
+    y = np.asarray(y, np.float64)
+    if y.size == 0:
+        return Scale(mean or 0.0, std or np.inf)
+    unit = np.abs(y).max() or 1.0
+    centre = float(y.mean() if mean is None else mean)
+    degrees = max(y.size - (mean is None), 1)
+    spread = float(unit * np.sqrt(np.square((y - centre) / unit).sum() / degrees)) if std is None else std
+    return Scale(centre, spread if spread > ROUNDING * unit else np.inf)
 
 
 def _pull_in(y: np.ndarray) -> np.ndarray:
