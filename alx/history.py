@@ -20,11 +20,15 @@ class History(NamedTuple):
         x: inputs in the unit cube, ``[capacity, D]``.
         y: standardised outputs, ``[capacity]``.
         mask: which rows hold a point, ``[capacity]``.
+        pending: which of them are asked for and not measured yet, ``[capacity]``; None: none. Their ``y`` has
+            no
+            influence.
     """
 
     x: Array
     y: Array
     mask: Array
+    pending: Array | None = None
 
     @classmethod
     def empty(cls, capacity: int, dim: int) -> "History":
@@ -64,8 +68,8 @@ class History(NamedTuple):
         if not isinstance(self.mask, Tracer) and bool(self.mask.all()):
             raise ValueError(f"the history is full: its capacity is {self.capacity}")
         row = jnp.where(self.mask.all(), self.capacity, jnp.argmin(self.mask))
-        return History(
-            self.x.at[row].set(x, mode="drop"),
-            self.y.at[row].set(y, mode="drop"),
-            self.mask.at[row].set(True, mode="drop"),
+        return self._replace(
+            x=self.x.at[row].set(x, mode="drop"),
+            y=self.y.at[row].set(y, mode="drop"),
+            mask=self.mask.at[row].set(True, mode="drop"),
         )

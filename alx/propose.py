@@ -1,8 +1,14 @@
-"""The next query from a policy and a history: one point, a point of a pool, or several points at once."""
+"""The next query from a policy and a history: one point, a point of a pool, or several points at once.
+
+The general policy looks at places all over the domain, then at places around the best of them, and takes the
+best of those (`look`, `soften`). Whatever the domain, there is this one way to decide: a pool is its own
+places, a constraint leaves some out, and points asked for and not measured yet are pending rows of the
+belief. The network of the paper maps the history to a point by itself; of a pool it takes the nearest.
+"""
 
 import functools
 import logging
-from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,143 +16,205 @@ from jax import Array
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
+from alx.belief import Belief, Mixture, believe, expect, likely, mean_and_variance
 from alx.history import History
-from alx.network.policy import Params, Policy, PolicyConfig, apply
+from alx.network.batched import apply_one
+from alx.network.judge import JudgeConfig
+from alx.network.policy import Params, Policy, PolicyConfig, score
+from alx.network.sight import Scene
+from alx.places import FIRST, describe, first_places, grid_places, places_around
 
 __all__ = [
-    "impute_mean",
-    "impute_nearest",
-    "keep_apart",
+    "decide",
+    "look",
     "nearest",
-    "notice_capacity",
     "propose",
     "propose_batch",
     "propose_from_pool",
+    "score_places",
+    "soften",
+    "with_pending",
 ]
 
-# Training never sees an output this far out; beyond it the network's answer would mean nothing.
+# Training never sees an output this far out; beyond it the answer would mean nothing.
 LARGEST_Y = 10.0
-CHUNK = 64  # experiments whose attention stays in a processor's cache
-Impute = Callable[[History, Array], Array]
 
 
-def propose(policy: Policy, history: History) -> Array:
+def propose(policy: Policy, history: History, remaining: ArrayLike | None = None) -> Array:
     """The next input ``[D]`` in the unit cube.
 
     Pure, for one experiment: use it inside ``jit``, ``lax.scan``, ``shard_map`` and ``grad``, and ``vmap`` it
     over experiments. The order of the points does not matter, and an empty history has an answer, too.
-    Outputs beyond ten standard deviations count as ten.
+    Outputs beyond ten standard deviations count as ten. Nothing can be raised under ``jit``: inputs outside
+    the unit cube and outputs that are not numbers give an answer that means nothing.
 
     Args:
         policy: the policy.
-        history: points measured so far, x in the unit cube and y standardised. A capacity beyond the
-            policy's own works; a notice says once that this is outside what was trained.
+        history: points measured so far, x in the unit cube and y standardised.
+        remaining: queries to go, this one among them; the history's free capacity by default, at least one.
     """
     _check(policy.config, history)
-    return _propose(policy, history)
+    return _propose(policy, history, _remaining(history, remaining))
 
 
-def _check(config: PolicyConfig, history: History) -> None:
+def _check(config: PolicyConfig | JudgeConfig, history: History) -> None:
     if history.x.ndim != 2:
         raise ValueError(
             f"propose takes one history with x [capacity, D], got x {history.x.shape}: use jax.vmap"
         )
-    if history.x.shape[1] != config.dim:
+    if isinstance(config, PolicyConfig) and history.x.shape[1] != config.dim:
         raise ValueError(f"the policy is for {config.dim} inputs, got a history with {history.x.shape[1]}")
-    if history.capacity > config.capacity:
-        notice_capacity(config, history.capacity)
 
 
-@functools.cache
-def notice_capacity(config: PolicyConfig, capacity: int) -> None:
-    """Say once that histories of this capacity go beyond the training."""
-    logging.getLogger("alx").warning(
-        "The capacity %d is larger than the %d points this policy was trained for; "
-        "queries beyond those are outside what it has learned.",
-        capacity,
-        config.capacity,
-    )
+def _remaining(history: History, remaining: ArrayLike | None) -> Array:
+    """A full history still has one query to make."""
+    free = history.capacity - history.count if remaining is None else jnp.asarray(remaining)
+    return jnp.maximum(free, 1)
 
 
 @jax.jit
-def _propose(policy: Policy, history: History) -> Array:
-    # Whatever is written in the padding, even NaN, must not reach the sums.
+def _propose(policy: Policy, history: History, remaining: Array) -> Array:
+    history = _clean(history)
+    if isinstance(policy.config, JudgeConfig):
+        return decide(policy, _mixture(history), remaining)
+    if history.pending is not None:
+        history = history._replace(y=_imputed(history))
+    return apply_one(policy.config, policy.params, history.x.T, history.y, history.mask)
+
+
+def _clean(history: History) -> History:
+    """Whatever is written in the padding, even NaN, must not reach the sums; nor the y of pending points."""
+    told = history.mask if history.pending is None else history.mask & ~history.pending
     x = jnp.where(history.mask[:, None], history.x, 0)
-    y = jnp.where(history.mask, jnp.clip(history.y, -LARGEST_Y, LARGEST_Y), 0)
-    return _apply(policy.config, policy.params, x.T, y, history.mask)
+    return history._replace(x=x, y=jnp.where(told, jnp.clip(history.y, -LARGEST_Y, LARGEST_Y), 0))
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _apply(config: PolicyConfig, params: Params, x: Array, y: Array, mask: Array) -> Array:
-    """The network on one experiment; `vmap` over it puts experiments last, where the network wants them."""
-
-    @jax.custom_batching.custom_vmap
-    def one(params, x, y, mask):
-        return apply(params, config, x, y, mask)
-
-    @one.def_vmap
-    def many(size, batched, params, *points):
-        if any(jax.tree.leaves(batched[0])):
-            each = jax.tree.map(lambda b: 0 if b else None, tuple(batched))
-            return jax.vmap(lambda *a: apply(a[0], config, *a[1:]), each)(params, *points), True
-        points = [
-            a if b else jnp.broadcast_to(a, (size, *a.shape))
-            for a, b in zip(points, batched[1:], strict=True)
-        ]
-
-        def at_once(*points):
-            return jnp.moveaxis(apply(params, config, *(jnp.moveaxis(a, 0, -1) for a in points)), -1, 0)
-
-        def in_chunks(*points):
-            return jax.lax.map(lambda own: one(params, *own), points, batch_size=CHUNK)
-
-        if config.network != "paper" or size <= CHUNK:
-            return at_once(*points), True
-        return jax.lax.platform_dependent(*points, cpu=in_chunks, default=at_once), True
-
-    return one(params, x, y, mask)
+def _mixture(history: History) -> Mixture:
+    mixture = likely(believe(history))
+    return mixture if history.pending is None else with_pending(mixture, history.x, history.pending)
 
 
-def _apply_forward(config, *operands):
-    return _apply(config, *operands), operands
+def with_pending(mixture: Mixture, x: Array, pending: Array) -> Mixture:
+    """With those of the points ``x [m, D]`` that are pending ``[m]``."""
+    return jax.lax.scan(lambda m, row: (expect(m, *row), None), mixture, (x, pending))[0]
 
 
-def _apply_backward(config, operands, cotangent):
-    # What custom_vmap lacks: it has no reverse mode of its own.
-    params, x, y, mask = operands
-    backward = jax.vjp(lambda params, x, y: apply(params, config, x, y, mask), params, x, y)[1]
-    return *backward(cotangent), None
+def _imputed(history: History) -> Array:
+    """The outputs, and where a point is pending what the belief expects there."""
+    mean, _ = mean_and_variance(likely(believe(history)), history.x)
+    return jnp.where(jnp.asarray(history.pending), mean, history.y)
 
 
-_apply.defvjp(_apply_forward, _apply_backward)
+def decide(policy: Policy, mixture: Mixture, remaining: ArrayLike) -> Array:
+    """The next input ``[D]`` anywhere in the unit cube, from what is believed and the queries to go."""
+    scene, places = look(policy.params, _judge(policy), mixture, remaining)
+    return soften(policy.params, _judge(policy), scene, places)
 
 
-def propose_from_pool(policy: Policy, history: History, pool: ArrayLike, available: ArrayLike) -> Array:
-    """The index of the pool point nearest to the policy's proposal.
+def look(
+    params: Params, config: JudgeConfig, belief: Belief | Mixture, remaining: ArrayLike
+) -> tuple[Scene, Array]:
+    """The last places ``[SECOND, D]`` that are compared, around the best of the first ones, as the judge
+    sees them.
+    """
+    mixture = likely(belief) if isinstance(belief, Belief) else belief
+    dim, count = mixture.x.shape[1], mixture.mask.sum()
+    grid = grid_places(dim, count)
+    covered = jnp.ones(len(grid), bool)
 
-    Clear ``available`` at the index before the next call and no point is taken twice.
+    def seen(places: Array) -> Scene:
+        return describe(mixture, jnp.asarray(remaining), places, jnp.ones(len(places), bool), grid, covered)
+
+    first = first_places(dim, count)
+    second = places_around(first[jnp.argmax(score(params, config, seen(first)))])
+    return seen(second), second
+
+
+def soften(params: Params, config: JudgeConfig, scene: Scene, places: Array) -> Array:
+    """The best place, softened over its neighbours, so that it is any point and has a gradient ``[D]``."""
+    dim = places.shape[1]
+    scores = score(params, config, scene)
+    best = places[jnp.argmax(jax.lax.stop_gradient(scores))]
+    window = 0.27 * FIRST ** (-1 / dim) * (dim / 2) ** 0.5
+    return jax.nn.softmax(scores - jnp.square(places - best).sum(1) / (2 * window**2)) @ places
+
+
+def score_places(
+    policy: Policy,
+    mixture: Mixture,
+    remaining: ArrayLike,
+    places: Array,
+    allowed: Array,
+    grid: Array,
+    covered: Array,
+) -> Array:
+    """The scores of places ``[C]``, minus infinity where they are not allowed; the best one is to be taken.
+
+    Args:
+        policy: the general policy.
+        mixture: what is believed, pending points included.
+        remaining: queries to go, this one among them.
+        places: places ``[C, D]``.
+        allowed: which of them may be taken ``[C]``.
+        grid: where the variance is to be low ``[G, D]``.
+        covered: which of these belong to the domain ``[G]``.
+    """
+    scene = describe(mixture, jnp.asarray(remaining), places, allowed, grid, covered)
+    return score(policy.params, _judge(policy), scene)
+
+
+def _judge(policy: Policy) -> JudgeConfig:
+    if not isinstance(policy.config, JudgeConfig):
+        raise ValueError(f"this needs the general policy, got one with the network {policy.config.network!r}")
+    return policy.config
+
+
+def propose_from_pool(
+    policy: Policy,
+    history: History,
+    pool: ArrayLike,
+    available: ArrayLike,
+    remaining: ArrayLike | None = None,
+) -> Array:
+    """The index of the pool point to measure next: the one with the best score.
+
+    Clear ``available`` at the index before the next call and no point is taken twice. A policy with the
+    network of the paper takes the point nearest to its proposal.
 
     Args:
         policy: the policy.
         history: points measured so far.
         pool: the candidates ``[N, D]`` in the unit cube.
         available: which of them may be taken, ``[N]``.
+        remaining: queries to go, as in `propose`.
 
     Returns:
         The index. When nothing is available that is a ValueError, and under ``jit``, where nothing can be
         raised, -1.
     """
-    pool, available = jnp.asarray(pool), jnp.asarray(available, bool)
-    if pool.ndim != 2 or pool.shape[1] != policy.config.dim or available.shape != pool.shape[:1]:
-        raise ValueError(
-            f"pool must be [N, {policy.config.dim}] and available [N], got {pool.shape} and {available.shape}"
-        )
+    pool, available = jnp.asarray(pool, float), jnp.asarray(available, bool)
+    _check(policy.config, history)
+    dim = history.x.shape[1]
+    if pool.ndim != 2 or pool.shape[1] != dim or available.shape != pool.shape[:1]:
+        raise ValueError(f"pool must be [N, {dim}] and available [N], got {pool.shape} and {available.shape}")
     if pool.shape[0] == 0:
         raise ValueError("the pool is empty")
-    index = nearest(pool, available, propose(policy, history))
+    if isinstance(policy.config, JudgeConfig):
+        index = _best_of_pool(policy, history, pool, available, _remaining(history, remaining))
+    else:
+        index = nearest(pool, available, propose(policy, history))
     if not isinstance(index, Tracer) and index < 0:
         raise ValueError("the pool is exhausted: none of its points is available")
     return index
+
+
+@jax.jit
+def _best_of_pool(policy: Policy, history: History, pool: Array, available: Array, remaining: Array) -> Array:
+    scores = score_places(
+        policy, _mixture(_clean(history)), remaining, pool, available, pool, jnp.ones(len(pool), bool)
+    )
+    index = jnp.argmax(scores)
+    return jnp.where(available[index], index, -1)
 
 
 @jax.jit
@@ -158,46 +226,45 @@ def nearest(pool: Array, available: Array, x: Array) -> Array:
     return jnp.where(available[index], index, -1)
 
 
-def impute_mean(history: History, x: Array) -> Array:
-    """A pending query is taken to give the mean of the outputs so far."""
-    del x
-    return history.y.sum(where=history.mask) / jnp.maximum(history.count, 1)
-
-
-def impute_nearest(history: History, x: Array) -> Array:
-    """A pending query is taken to give the output of the nearest point, 0 without points."""
-    row = nearest(history.x, history.mask, x)
-    return jnp.where(row < 0, 0, history.y[row])
-
-
-@functools.partial(jax.jit, static_argnames=("q", "impute"))
-def propose_batch(policy: Policy, history: History, q: int, impute: Impute = impute_nearest) -> Array:
+@functools.partial(jax.jit, static_argnames=("q",))
+def propose_batch(policy: Policy, history: History, q: int, remaining: ArrayLike | None = None) -> Array:
     """The next ``q`` inputs ``[q, D]`` at once, for parallel test benches.
 
-    Each is proposed with the ones before it in the history, as if they had been measured; ``impute`` says
-    with which output. All are distinct: a proposal too close to another of the batch moves to the nearest
-    free place.
+    Each is proposed with the ones before it pending: their places are taken, and their outputs are not known.
 
     Args:
         policy: the policy.
         history: points measured so far; it need not have room for the new ones.
         q: how many inputs.
-        impute: ``impute_nearest`` or ``impute_mean``, or any function of a history and an input.
+        remaining: queries to go, these among them, as in `propose`.
     """
     if q < 1:
         raise ValueError(f"q must be at least 1, got {q}")
     _check(policy.config, history)
-    count = history.capacity
-    room = History.empty(q, policy.config.dim)
-    pending = History(*(jnp.concatenate(pair) for pair in zip(history, room, strict=True)))
+    left, dim = _remaining(history, remaining), history.x.shape[1]
+    pending = jnp.zeros(history.capacity, bool) if history.pending is None else history.pending
+    room: Any = (jnp.zeros((q, dim)), jnp.zeros(q), jnp.zeros(q, bool), jnp.zeros(q, bool))
+    wider = History(*(jnp.concatenate(pair) for pair in zip((*history[:3], pending), room, strict=True)))
 
-    def add(pending: History, row: Array):
-        x = keep_apart(_propose(policy, pending), pending.x[count:], pending.mask[count:])
-        y = impute(pending, x)
-        pending = History(pending.x.at[row].set(x), pending.y.at[row].set(y), pending.mask.at[row].set(True))
-        return pending, x
+    def ask(state: History, number: Array):
+        x = _propose(policy, state, jnp.maximum(left - number, 1))
+        row = history.capacity + number
+        return History(
+            state.x.at[row].set(x), state.y, state.mask.at[row].set(True), state.pending.at[row].set(True)
+        ), x
 
-    return jax.lax.scan(add, pending, count + jnp.arange(q))[1]
+    return jax.lax.scan(ask, wider, jnp.arange(q))[1]
+
+
+@functools.cache
+def notice_capacity(config: PolicyConfig, capacity: int) -> None:
+    """Say once that histories of this capacity go beyond the training."""
+    logging.getLogger("alx").warning(
+        "The capacity %d is larger than the %d points this policy was trained for; "
+        "queries beyond those are outside what it has learned.",
+        capacity,
+        config.capacity,
+    )
 
 
 @jax.jit

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from alx.io import files
+from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, PolicyConfig, init
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 KIND = "policy"
+GENERAL = "general"
+Config = PolicyConfig | JudgeConfig
 # Far beyond any use; a stranger's file must not make us build a network of a billion inputs.
 LARGEST = {"dim": 256, "T": 4096, "n_init": 4096}
 
@@ -44,8 +47,8 @@ def save(path: str | os.PathLike, policy: Policy, record: dict[str, Any]) -> Non
     files.write(path, KIND, meta, to_tensors(policy))
 
 
-def load(name_or_path: str | os.PathLike) -> Policy:
-    """The policy of a shipped name (see ``shipped``) or of a file.
+def load(name_or_path: str | os.PathLike = GENERAL) -> Policy:
+    """The policy of a shipped name (see ``shipped``) or of a file; the general policy by default.
 
     A file that is cut short, damaged, foreign or of another version raises a ValueError.
     """
@@ -88,7 +91,7 @@ def to_tensors(policy: Policy) -> dict[str, np.ndarray]:
     return {_name(path): np.asarray(leaf, np.float32) for path, leaf in leaves}
 
 
-def from_tensors(config: PolicyConfig, tensors: dict[str, np.ndarray]) -> Policy:
+def from_tensors(config: Config, tensors: dict[str, np.ndarray]) -> Policy:
     """The inverse of ``to_tensors``."""
     if not all(np.isfinite(value).all() for value in tensors.values()):
         raise ValueError("some of its weights are not finite")
@@ -98,14 +101,14 @@ def from_tensors(config: PolicyConfig, tensors: dict[str, np.ndarray]) -> Policy
     return Policy(params, config)
 
 
-def tensor_spec(config: PolicyConfig) -> files.Spec:
+def tensor_spec(config: Config) -> files.Spec:
     """Names, types and shapes of the weights of such a policy."""
     leaves = jax.tree_util.tree_leaves_with_path(_shapes(config))
     return {_name(path): ("F32", leaf.shape) for path, leaf in leaves}
 
 
 @functools.lru_cache(maxsize=64)
-def _shapes(config: PolicyConfig):
+def _shapes(config: Config):
     return jax.eval_shape(lambda: init(jax.random.key(0), config))
 
 
@@ -113,11 +116,11 @@ def _name(path) -> str:
     return ".".join(str(getattr(step, "key", getattr(step, "idx", None))) for step in path)
 
 
-def _config(meta: dict) -> PolicyConfig:
+def _config(meta: dict) -> Config:
     return read_config(meta.get("config"))
 
 
-def read_config(fields: Any) -> PolicyConfig:
+def read_config(fields: Any) -> Config:
     """A config from the JSON object of a file."""
     if not isinstance(fields, dict):
         raise ValueError("it lacks a config")
@@ -125,10 +128,11 @@ def read_config(fields: Any) -> PolicyConfig:
         value = fields.get(name)
         if isinstance(value, int) and value > largest:
             raise ValueError(f"the {name} of its config is at most {largest}, got {value}")
+    kind = JudgeConfig if fields.get("network") == "judge" else PolicyConfig
     try:
-        return PolicyConfig(**fields)
+        return kind(**fields)
     except TypeError:
-        known = ", ".join(field.name for field in dataclasses.fields(PolicyConfig))
+        known = ", ".join(field.name for field in dataclasses.fields(kind))
         raise ValueError(f"its config needs other fields; this alx knows {known}") from None
 
 

@@ -19,10 +19,12 @@ from jax import Array
 from scipy.stats import qmc
 
 from alx.network.attention import attend
+from alx.network.judge import Judge, JudgeConfig
 from alx.network.layers import column, dense, normalise, shift, softplus
 from alx.network.pooling import pool
+from alx.network.sight import Scene
 
-__all__ = ["Network", "Policy", "PolicyConfig", "apply", "decide", "encode", "init"]
+__all__ = ["Network", "Policy", "PolicyConfig", "apply", "decide", "deviation", "encode", "init", "score"]
 
 Network = Literal["anchors", "paper", "static"]
 Params = Any  # a nested dict of arrays
@@ -70,10 +72,10 @@ class Policy:
     """A trained network: a pytree whose leaves are the weights; the config is static."""
 
     params: Params
-    config: PolicyConfig = struct.field(pytree_node=False)
+    config: PolicyConfig | JudgeConfig = struct.field(pytree_node=False)
 
 
-def init(key: Array, config: PolicyConfig) -> Params:
+def init(key: Array, config: PolicyConfig | JudgeConfig) -> Params:
     """Fresh weights."""
     return nnx.to_pure_dict(nnx.state(NETWORKS[config.network](config, nnx.Rngs(params=key))))
 
@@ -93,12 +95,22 @@ def apply(params: Params, config: PolicyConfig, x: Array, y: Array, mask: Array)
     return decide(params, config, encode(params, config, x, y), mask)
 
 
+def score(params: Params, config: JudgeConfig, scene: Scene) -> Array:
+    """The scores ``[C]`` of the places of a scene."""
+    return _network(params, config)(scene)
+
+
+def deviation(params: Params, config: JudgeConfig, scene: Scene) -> Array:
+    """log of the factor ``[C]`` by which the belief's deviation is calibrated at each place."""
+    return _network(params, config).deviation(scene)
+
+
 @functools.cache
-def _structure(config: PolicyConfig):
+def _structure(config: PolicyConfig | JudgeConfig):
     return nnx.split(nnx.eval_shape(lambda: NETWORKS[config.network](config, nnx.Rngs(params=0))))
 
 
-def _network(params: Params, config: PolicyConfig):
+def _network(params: Params, config: PolicyConfig | JudgeConfig):
     graph, abstract = _structure(config)
     state = jax.tree.map(lambda x: x, abstract)
     nnx.replace_by_pure_dict(state, params)
@@ -274,4 +286,4 @@ def sobol_design(dim: int) -> Array:
     return jnp.asarray(np.arctanh(np.clip(2 * design.T - 1, -0.98, 0.98)), float)
 
 
-NETWORKS = {"anchors": AnchorNetwork, "paper": PaperNetwork, "static": StaticNetwork}
+NETWORKS = {"anchors": AnchorNetwork, "judge": Judge, "paper": PaperNetwork, "static": StaticNetwork}
