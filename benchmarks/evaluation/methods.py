@@ -173,7 +173,12 @@ def from_policy(name: str, policy: Policy, blind: bool = False) -> Method:
         return History(jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32), jnp.asarray(mask))
 
     def choose(state: Round) -> np.ndarray:
-        return np.asarray(_propose_many(policy, history(state.x, state.y, state.mask)), float)
+        many = history(state.x, state.y, state.mask)
+        if state.available is None:
+            return np.asarray(_propose_many(policy, many), float)
+        pool = jnp.asarray(state.task.test_x, jnp.float32)
+        rows = _propose_rows(policy, many, pool, jnp.asarray(state.available))
+        return state.task.test_x[np.asarray(rows)]
 
     def prepare(state: Round):
         one = history(state.x[0], state.y[0], state.mask[0])
@@ -186,3 +191,4 @@ def from_policy(name: str, policy: Policy, blind: bool = False) -> Method:
 
 
 _propose_many = jax.jit(jax.vmap(propose, in_axes=(None, 0)))
+_propose_rows = jax.jit(jax.vmap(propose_from_pool, in_axes=(None, 0, None, 0)))

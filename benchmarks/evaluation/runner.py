@@ -11,7 +11,7 @@ import scipy
 
 from alx.io import lock, provenance
 from alx.io.store import load, read_record
-from alx.network.policy import Policy
+from alx.network.policy import Policy, PolicyConfig
 from benchmarks.evaluation import plugin, protocol, registry, rows, suites, tasks
 from benchmarks.evaluation.data import Unavailable
 from benchmarks.evaluation.methods import Method, from_policy
@@ -135,7 +135,9 @@ def plan(
     if not units:
         raise ValueError(" ".join(notes))
     present = {unit.method.name: unit.method.given for unit in units}
-    records = {name: read_record(path) for name, (_, path) in own.items() if name in present}
+    # The general policy has no number of inputs, by which training objectives are compared.
+    single = {name for name, (policy, _) in own.items() if isinstance(policy.config, PolicyConfig)}
+    records = {name: read_record(own[name][1]) for name in wanted if name in single & present.keys()}
     return Plan(fitting, {name: present[name] for name in wanted if name in present}, units, notes, records)
 
 
@@ -151,11 +153,12 @@ def _methods(
 ) -> tuple[list[Method], list[str]]:
     found, missing = registry.available(dim)
     found |= {method.name: method for method in functions}
-    found |= {name: from_policy(name, policy) for name, policy in own.items() if policy.config.dim == dim}
+    dims = {name: getattr(policy.config, "dim", dim) for name, policy in own.items()}
+    found |= {name: from_policy(name, policy) for name, policy in own.items() if dims[name] == dim}
     misfits = [name for name in own if name in wanted and name not in found]
     notes = []
     if misfits:
-        others = ", ".join(f"{name} (D = {own[name].config.dim})" for name in misfits)
+        others = ", ".join(f"{name} (D = {dims[name]})" for name in misfits)
         notes.append(f"Not run at D = {dim}, for they were trained for another dimension: {others}.")
     for reason in dict.fromkeys(missing.values()):
         absent = [name for name, why in missing.items() if why == reason and name in wanted]
