@@ -13,7 +13,7 @@ from benchmarks.evaluation.tasks import Task, from_box
 
 __all__ = ["SUITE", "TASKS"]
 
-# All that have one output and between one and six inputs.
+# All that have one output and between one and six inputs, but SolarCell, which takes minutes.
 FUNCTIONS = (
     *("CurrinSine", "DampedCosine", "Forrester1D", "GramacySine", "HigdonSine", "HolsclawSine", "Oakley1D"),
     *("Alemazkoor2D", "CantileverBeam2D", "Cheng2D", "ConvexFailDomain", "FourBranch"),
@@ -22,12 +22,12 @@ FUNCTIONS = (
     *("McLainS1", "McLainS2", "McLainS3", "McLainS4", "McLainS5"),
     *("RSCircularBar", "RSCircularPipeCrack", "RSQuadratic", "Webster2D"),
     *("DetteCurved", "DetteExp", "Ishigami", "Moon3D", "Portfolio3D"),
-    *("RSSpeedReducerShaft", "SolarCell", "Friedman6D", "OTLCircuit", "UndampedOscillator"),
+    *("RSSpeedReducerShaft", "Friedman6D", "OTLCircuit", "UndampedOscillator"),
 )
 # One of each kind, so that a run ends within half an hour.
 SUITE = (
     *("Forrester1D", "GramacySine", "DampedCosine", "Franke1", "Franke2", "LimNonPoly", "CantileverBeam2D"),
-    *("Ishigami", "DetteCurved", "SolarCell", "OTLCircuit"),
+    *("Ishigami", "DetteCurved", "RSSpeedReducerShaft", "OTLCircuit"),
 )
 TAIL = 0.005  # an input without bounds runs over the middle 99 % of its distribution
 

@@ -31,7 +31,5 @@ def test_with_pandas_it_is_a_frame(tmp_path):
 
 
 def test_a_directory_without_results_is_named(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"which holds no rows.jsonl, but must be the --out of an evaluation"
-    ):
+    with pytest.raises(ValueError, match=r"but must be the --out of an evaluation: rows.jsonl is missing"):
         evaluation.load(tmp_path)
