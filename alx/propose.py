@@ -38,6 +38,7 @@ __all__ = [
 
 # Training never sees an output this far out; beyond it the answer would mean nothing.
 LARGEST_Y = 10.0
+LARGEST_POOL, POOL_GRID = 1024, 256  # places scored at once, and those the variance is averaged over
 
 
 def propose(policy: Policy, history: History, remaining: ArrayLike | None = None) -> Array:
@@ -84,9 +85,11 @@ def _propose(policy: Policy, history: History, remaining: Array) -> Array:
 
 def _clean(history: History) -> History:
     """Whatever is written in the padding, even NaN, must not reach the sums; nor the y of pending points."""
-    told = history.mask if history.pending is None else history.mask & ~history.pending
+    pending = None if history.pending is None else history.pending & history.mask
+    told = history.mask if pending is None else history.mask & ~pending
     x = jnp.where(history.mask[:, None], history.x, 0)
-    return history._replace(x=x, y=jnp.where(told, jnp.clip(history.y, -LARGEST_Y, LARGEST_Y), 0))
+    y = jnp.where(told, jnp.clip(history.y, -LARGEST_Y, LARGEST_Y), 0)
+    return History(x, y, history.mask, pending)
 
 
 def _mixture(history: History) -> Mixture:
@@ -210,10 +213,23 @@ def propose_from_pool(
 
 @jax.jit
 def _best_of_pool(policy: Policy, history: History, pool: Array, available: Array, remaining: Array) -> Array:
-    scores = score_places(
-        policy, _mixture(_clean(history)), remaining, pool, available, pool, jnp.ones(len(pool), bool)
-    )
-    index = jnp.argmax(scores)
+    """Of a large pool some points all over it are scored first, then those around the best of them."""
+    mixture = _mixture(_clean(history))
+    # The available points, evenly in their order in the pool; the variance is averaged over all of it.
+    order, number = jnp.argsort(~available, stable=True), available.sum()
+    size = min(len(pool), LARGEST_POOL)
+    rows = order[jnp.arange(size) * number // size if size < len(pool) else jnp.arange(size)]
+    grid = pool[jnp.arange(min(len(pool), POOL_GRID)) * len(pool) // min(len(pool), POOL_GRID)]
+
+    def best(rows: Array) -> Array:
+        covered = jnp.ones(len(grid), bool)
+        scores = score_places(policy, mixture, remaining, pool[rows], available[rows], grid, covered)
+        return rows[jnp.argmax(scores)]
+
+    index = best(rows)
+    if size < len(pool):
+        square = sum(jnp.square(pool[:, d] - pool[index, d]) for d in range(pool.shape[1]))
+        index = best(jax.lax.top_k(jnp.where(available, -jnp.asarray(square), -jnp.inf), size)[1])
     return jnp.where(available[index], index, -1)
 
 

@@ -10,7 +10,8 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 
 from alx.train.prior import Prior, Theta
-from alx.train.rollout import Experiment, Trajectory
+from alx.train.rollout import Trajectory
+from alx.train.simulate import Simulation
 
 
 def pick(tree, index):
@@ -48,7 +49,7 @@ def evaluate(prior: Prior, theta: Theta, function, x):
 class Single:
     """One experiment of a batch and its trajectory, with every objective."""
 
-    def __init__(self, prior: Prior, experiment: Experiment, trajectory: Trajectory, index: int):
+    def __init__(self, prior: Prior, experiment: Simulation, trajectory: Trajectory, index: int):
         n = experiment.noise.shape[-1]
         self.prior, self.T = prior, trajectory.T
         self.theta = pick(experiment.theta, index)

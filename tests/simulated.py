@@ -2,17 +2,26 @@
 
 import dense
 import numpy as np
+import numpyro.distributions as dist
 
 from alx.network.policy import PolicyConfig
 from alx.train.functions import FEATURES, Function
 from alx.train.prior import Prior, Theta
-from alx.train.rollout import Batch, Experiment, Trajectory
+from alx.train.rollout import Trajectory
+from alx.train.simulate import Batch, Simulation
+
+
+def ends(distribution) -> tuple[float, float]:
+    """Of the range of a uniform distribution, on whatever scale, or of a single value."""
+    if isinstance(distribution, dist.Delta):
+        return distribution.v, distribution.v
+    return distribution.low, distribution.high
 
 
 def thetas(prior: Prior, dim: int, batch: tuple[int, ...] = (), seed: int = 0) -> Theta:
     rng = np.random.default_rng([seed, 1])
-    v = rng.uniform(*prior.variance, batch)
-    noise = 1.01 - v if prior.noise_sd is None else rng.uniform(*prior.noise_sd, batch) ** 2
+    v = rng.uniform(*ends(prior.variance), batch)
+    noise = 1.01 - v if prior.noise_sd is None else rng.uniform(*ends(prior.noise_sd), batch) ** 2
     each = (dim, *batch)
     return Theta(
         variance=np.float32(v),
@@ -39,7 +48,7 @@ def functions(theta: Theta, seed: int = 0) -> Function:
     return Function(w, a, b, np.float32(mean))
 
 
-def experiments(prior: Prior, config: PolicyConfig, batch: Batch, n_grid=40, seed=0) -> Experiment:
+def experiments(prior: Prior, config: PolicyConfig, batch: Batch, n_grid=40, seed=0) -> Simulation:
     rng = np.random.default_rng([seed, 3])
     per_kernel, n = batch.functions * batch.noises, batch.experiments
     theta = Theta(*(a.repeat(per_kernel, -1) for a in thetas(prior, config.dim, (batch.kernels,), seed)))
@@ -51,7 +60,7 @@ def experiments(prior: Prior, config: PolicyConfig, batch: Batch, n_grid=40, see
         dense.evaluate(prior, dense.pick(theta, i), dense.pick(function, i), grid[..., i // per_kernel].T)
         for i in range(n)
     ]
-    return Experiment(
+    return Simulation(
         theta,
         function,
         x,
@@ -62,7 +71,7 @@ def experiments(prior: Prior, config: PolicyConfig, batch: Batch, n_grid=40, see
     )
 
 
-def trajectories(config: PolicyConfig, experiment: Experiment, seed: int = 0) -> Trajectory:
+def trajectories(config: PolicyConfig, experiment: Simulation, seed: int = 0) -> Trajectory:
     """Random points, and outputs that need not come from the function."""
     rng = np.random.default_rng([seed, 4])
     n = experiment.noise.shape[-1]

@@ -1,8 +1,5 @@
 """propose is a pure function of a set of points, in whatever transformation it is put."""
 
-import logging
-import time
-
 import chex
 import hypothesis.strategies as st
 import jax
@@ -14,15 +11,21 @@ from jax.sharding import Mesh, PartitionSpec
 from random_policy import random_policy
 
 import alx
-from alx import History
-from alx.propose import impute_mean, impute_nearest
+from alx import History, belief, places
+from alx.network.policy import Policy, init
+from alx.propose import score_places
 
-networks = pytest.mark.parametrize("network", ["anchors", "paper"])
+networks = pytest.mark.parametrize("network", ["judge", "paper"])
 
 
 def some_history(n: int, dim: int = 2, capacity: int = 7, seed: int = 0) -> History:
     rng = np.random.default_rng(seed)
     return History.from_arrays(rng.random((n, dim)), rng.normal(size=n), capacity)
+
+
+def untrained() -> Policy:
+    config = random_policy().config
+    return Policy(init(jax.random.key(0), config), config)
 
 
 def simulate(x):
@@ -32,7 +35,7 @@ def simulate(x):
 @networks
 def test_order_and_padding_have_no_influence(network):
     policy, history = random_policy(network=network), some_history(5)
-    answer = alx.propose(policy, history)
+    answer = alx.propose(policy, history, remaining=2)
     dense = History(history.x[:5], history.y[:5], history.mask[:5])
     order = np.random.default_rng(1).permutation(7)
     shuffled = jax.tree.map(lambda a: a[order], history)
@@ -41,7 +44,7 @@ def test_order_and_padding_have_no_influence(network):
         jnp.where(rows[:, None], jnp.nan, history.x), jnp.where(rows, jnp.inf, history.y), history.mask
     )
     for other in (dense, shuffled, rubbish):
-        np.testing.assert_allclose(alx.propose(policy, other), answer, atol=1e-5)
+        np.testing.assert_allclose(alx.propose(policy, other, remaining=2), answer, atol=1e-4)
 
 
 @networks
@@ -61,7 +64,7 @@ def test_the_gradient_is_the_finite_difference(network):
         return alx.propose(policy, history._replace(x=x))
 
     direction = jnp.asarray(np.random.default_rng(3).normal(size=history.x.shape), history.x.dtype)
-    step = 1e-3
+    step = 1e-3 if network == "paper" else 1e-4  # between two places that are equally good, it jumps
     slope = (answer(history.x + step * direction) - answer(history.x - step * direction)) / (2 * step)
     weights = jnp.array([0.3, -0.8], slope.dtype)
     (pulled,) = jax.vjp(answer, history.x)[1](weights)
@@ -98,7 +101,7 @@ def test_several_policies_at_once_are_each_alone():
 
 @networks
 def test_a_scan_and_a_vmap_equal_the_loop(network):
-    policy, experiments = random_policy(network=network), 1000
+    policy, experiments = random_policy(network=network), 130  # more than are computed together
     starts = jnp.asarray(np.random.default_rng(0).random((experiments, 2)), jnp.float32)
 
     def begin(x):
@@ -113,7 +116,7 @@ def test_a_scan_and_a_vmap_equal_the_loop(network):
 
     together = jax.jit(jax.vmap(closed_loop))(starts)
     step = jax.jit(lambda history, x: history.append(x, simulate(x)))
-    for row in (0, 499, 999):
+    for row in (0, 64, 129):
         history = begin(starts[row])
         for t in range(3):
             x = alx.propose(policy, history)
@@ -154,28 +157,15 @@ def test_whatever_the_numbers_the_answer_is_a_finite_point_of_the_cube(network, 
     assert ((answer >= 0) & (answer <= 1)).all()
 
 
-def test_a_larger_capacity_works_and_says_so_once(caplog):
-    policy, history = random_policy(seed=5, T=3), some_history(3)
-    with caplog.at_level(logging.WARNING, "alx"):
-        np.testing.assert_allclose(
-            alx.propose(policy, history), alx.propose(policy, some_history(3, capacity=4)), atol=1e-6
-        )
-        alx.propose(policy, history)
-    assert [record.message for record in caplog.records] == [
-        "The capacity 7 is larger than the 4 points this policy was trained for; "
-        "queries beyond those are outside what it has learned."
-    ]
-
-
 def test_another_dimension_is_refused():
     with pytest.raises(ValueError, match=r"for 2 inputs.* with 3"):
-        alx.propose(random_policy(), some_history(2, dim=3))
+        alx.propose(random_policy(network="paper"), some_history(2, dim=3))
     with pytest.raises(ValueError, match="vmap"):
         alx.propose(random_policy(), jax.tree.map(lambda a: a[None], some_history(2)))
 
 
-def test_a_pool_gives_the_nearest_point_and_none_twice():
-    policy, history = random_policy(), some_history(4)
+def test_the_network_of_the_paper_takes_the_nearest_point_of_a_pool_and_none_twice():
+    policy, history = random_policy(network="paper"), some_history(4)
     pool = np.random.default_rng(0).random((30, 2))
     target = np.asarray(alx.propose(policy, history))
     order = np.argsort(np.linalg.norm(pool - target, axis=1))
@@ -190,46 +180,137 @@ def test_a_pool_gives_the_nearest_point_and_none_twice():
     assert under_jit(policy, history, pool, available) == -1
 
 
+def test_a_pool_gives_its_best_point_and_none_twice():
+    policy, history = random_policy(), some_history(4)
+    pool = jnp.asarray(np.random.default_rng(0).random((12, 2)), jnp.float32)
+    available = np.ones(12, bool)
+    mixture = belief.likely(belief.believe(history))
+    score = jax.jit(lambda ok: score_places(policy, mixture, 3, pool, ok, pool, jnp.ones(12, bool)))
+    while available.any():
+        index = alx.propose_from_pool(policy, history, pool, available)
+        assert index == np.argmax(score(jnp.asarray(available)))
+        assert available[index]
+        available[index] = False
+    with pytest.raises(ValueError, match="exhausted"):
+        alx.propose_from_pool(policy, history, pool, available)
+    assert jax.jit(alx.propose_from_pool)(policy, history, pool, available) == -1
+
+
+def test_a_large_pool_gives_nearly_the_place_that_the_whole_domain_does():
+    policy = untrained()
+    history = some_history(5)
+    pool = np.random.default_rng(0).random((20_000, 2))
+    available = np.ones(len(pool), bool)
+    available[::2] = False
+    index = alx.propose_from_pool(policy, history, pool, available)
+    assert available[index]
+    assert np.linalg.norm(pool[index] - np.asarray(alx.propose(policy, history))) < 0.1
+
+
 @pytest.mark.parametrize(("pool", "available"), [((5, 3), 5), ((5, 2), 4), ((0, 2), 0), ((5,), 5)])
 def test_a_pool_that_does_not_fit_is_refused(pool, available):
     with pytest.raises(ValueError, match="pool"):
         alx.propose_from_pool(random_policy(), some_history(2), np.zeros(pool), np.ones(available, bool))
 
 
-def test_a_million_points_in_ten_dimensions_take_less_than_a_second():
-    policy, history = random_policy(dim=10), some_history(4, dim=10)
-    pool = jnp.asarray(np.random.default_rng(0).random((1_000_000, 10)), jnp.float32)
-    available = jnp.ones(len(pool), bool)
-    alx.propose_from_pool(policy, history, pool, available).block_until_ready()
-    begin = time.perf_counter()
-    alx.propose_from_pool(policy, history, pool, available).block_until_ready()
-    assert time.perf_counter() - begin < 1
-
-
-@pytest.mark.parametrize(("network", "dim", "q"), [("anchors", 1, 8), ("paper", 2, 16)])
-def test_a_batch_is_distinct_and_spread_even_when_the_policy_insists_on_one_place(network, dim, q):
-    policy = random_policy(dim=dim, network=network)
-    stubborn = alx.Policy(jax.tree.map(lambda a: 0 * a, policy.params), policy.config)
-    for each in (policy, stubborn):
-        points = np.asarray(alx.propose_batch(each, some_history(3, dim), q))
-        assert points.shape == (q, dim)
-        assert ((points >= 0) & (points <= 1)).all()
-        distance = np.linalg.norm(points[:, None] - points, axis=-1) + 10 * np.eye(q)
-        assert distance.min() >= 0.25 * q ** (-1 / dim) - 1e-6
-
-
-def test_a_batch_is_the_loop_with_imputed_outputs():
-    policy, history = random_policy(), some_history(3)
-    for impute in (impute_mean, impute_nearest):
-        batch = np.asarray(alx.propose_batch(policy, history, 2, impute))
-        first = np.asarray(alx.propose(policy, history))
-        np.testing.assert_allclose(batch[0], first, atol=1e-6)
-        x, y = np.asarray(history.x[:3]), np.asarray(history.y[:3])
-        closest = y[np.argmin(np.linalg.norm(x - first, axis=1))]
-        guess = y.mean() if impute is impute_mean else closest
-        second = np.asarray(alx.propose(policy, history.append(first, guess)))
-        if np.linalg.norm(second - first) > 0.25 * 2**-0.5:
-            np.testing.assert_allclose(batch[1], second, atol=1e-5)
-    assert impute_nearest(History.empty(3, 2), jnp.zeros(2)) == 0
+@networks
+def test_a_batch_is_the_loop_with_pending_points(network):
+    policy, history = random_policy(network=network), some_history(3)
+    batch = np.asarray(alx.propose_batch(policy, history, 3))
+    state = history._replace(pending=jnp.zeros(7, bool))
+    for number, expected in enumerate(batch):
+        x = alx.propose(policy, state, remaining=4 - number)
+        np.testing.assert_allclose(x, expected, atol=2e-3)
+        row = 3 + number
+        state = state.append(expected, jnp.nan)._replace(pending=jnp.arange(7) >= 3)
+        assert state.count == row + 1
     with pytest.raises(ValueError, match="q must be"):
         alx.propose_batch(policy, history, 0)
+
+
+def test_a_batch_of_the_general_policy_is_spread():
+    points = np.asarray(alx.propose_batch(untrained(), some_history(3), 8))
+    distance = np.linalg.norm(points[:, None] - points, axis=-1) + 10 * np.eye(8)
+    assert distance.min() > 0.1
+
+
+def test_the_untrained_policy_takes_the_place_that_lowers_the_integrated_variance_most():
+    history = some_history(6, capacity=8)
+    mixture = belief.likely(belief.believe(history))
+    spots, grid = places.first_places(2, 6), places.grid_places(2, 6)
+    ok, covered = jnp.ones(len(spots), bool), jnp.ones(len(grid), bool)
+    found = places.describe(mixture, jnp.asarray(2), spots, ok, grid, covered)
+    # cov^2 / (var + noise) over the grid, kernel by kernel, from dense matrices in double precision
+    gain = np.zeros(len(spots))
+    for kernel in range(len(mixture.weight)):
+        one = jax.tree.map(lambda a: np.asarray(a, np.float64), mixture)
+
+        def covariance(a, b, kernel=kernel, one=one):
+            square = np.square((np.asarray(a)[:, None] - np.asarray(b)) * one.inverse_scale[kernel]).sum(-1)
+            r = np.sqrt(5 * square)
+            k = np.exp(-r) * (1 + r + r**2 / 3) if one.rough[kernel] else np.exp(-square / 2)
+            return k + belief.MEAN
+
+        x = one.x[:6]
+        gram = covariance(x, x) + one.noise[kernel] * np.eye(6)
+        explained = np.linalg.solve(gram, covariance(x, np.concatenate([spots, grid])))
+        both = np.concatenate([spots, grid])
+        posterior = covariance(both, both) - covariance(both, x) @ explained
+        cross, variance = posterior[:128, 128:], np.diag(posterior)[:128]
+        gain += (
+            one.weight[kernel]
+            * one.signal[kernel]
+            * np.square(cross).mean(1)
+            / (variance + one.noise[kernel])
+        )
+    np.testing.assert_allclose(np.exp(found.gain), gain, rtol=0.02, atol=1e-5)
+    scores = score_places(untrained(), mixture, 2, spots, ok, grid, covered)
+    np.testing.assert_allclose(scores, 3 * np.log(gain + 1e-9), atol=0.1)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4, 5, 6])
+def test_one_file_serves_every_number_of_inputs(dim):
+    answer = alx.propose(alx.load(), some_history(3, dim))
+    assert answer.shape == (dim,)
+    assert ((answer >= 0) & (answer <= 1)).all()
+
+
+def test_swapped_inputs_swap_the_proposal_to_within_the_spacing_of_places():
+    policy = untrained()
+    answers = []
+    for order in ([0, 1], [1, 0]):
+        history = some_history(6)
+        answers.append(np.asarray(alx.propose(policy, history._replace(x=history.x[:, order])))[order])
+    np.testing.assert_allclose(answers[0], answers[1], atol=2 * places.FIRST**-0.5)
+
+
+def test_a_pending_output_changes_nothing():
+    policy, history = random_policy(), some_history(5)
+    history = history._replace(pending=jnp.arange(7) == 4)
+    answers = [alx.propose(policy, history._replace(y=history.y.at[4].set(y))) for y in (0.0, 9.0, jnp.nan)]
+    np.testing.assert_array_equal(answers[0], answers[1])
+    np.testing.assert_array_equal(answers[0], answers[2])
+
+
+def test_odd_histories_have_finite_answers():
+    policy, random = alx.load(), np.random.default_rng(0)
+    corner = 0.05 * random.random((60, 2))
+    for x in (corner, np.full((60, 2), 0.5), np.repeat(random.random((6, 2)), 10, 0)):
+        for y in (random.normal(size=60), np.zeros(60), 1e3 * random.normal(size=60)):
+            answer = alx.propose(policy, History.from_arrays(x, y))
+            assert ((answer >= 0) & (answer <= 1)).all()
+
+
+def test_an_input_that_does_not_matter_is_not_explored():
+    """With a function of the first input alone, queries spread there and care less for the second."""
+    x = np.random.default_rng(0).random((12, 2))
+    mixture = belief.likely(belief.believe(History.from_arrays(x, np.sin(9 * x[:, 0]))))
+    scale = np.exp(-np.asarray(mixture.weight @ jnp.log(mixture.inverse_scale)))
+    assert scale[1] > 3 * scale[0]
+
+
+def test_remaining_is_the_free_capacity_and_at_least_one():
+    policy, history = random_policy(), some_history(5)
+    np.testing.assert_array_equal(alx.propose(policy, history), alx.propose(policy, history, remaining=2))
+    full = History(*(a[:5] for a in history[:3]))
+    np.testing.assert_allclose(alx.propose(policy, full), alx.propose(policy, full, remaining=1))

@@ -6,6 +6,8 @@ with w_l ~ N(0, v), b_l ~ U(0, 2 pi) and a_l from the kernel's spectral density.
 exact and without singularities in any dimension:
 
     mean cos(a . x + b) = cos(b + sum_d a_d / 2) prod_d sinc(a_d / 2),   sinc(z) = sin(z) / z
+
+Of a kernel whose spectral density is not known, one of tinygp's, draws are those of `alx.train.interpolate`.
 """
 
 import functools
@@ -15,11 +17,14 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from alx.train.prior import Prior, Theta, amplitude, spectrum, warp
+from alx.train import interpolate
+from alx.train.interpolate import Interpolant
+from alx.train.kernels import amplitude, spectrum, warp
+from alx.train.prior import Prior, Theta
 
-__all__ = ["FEATURES", "Function", "cos", "draw", "evaluate", "features", "window_mean"]
+__all__ = ["FEATURES", "Function", "cos", "draw_function", "evaluate", "features", "window_mean"]
 
-FEATURES = 100
+FEATURES = 100  # L of the paper
 
 
 class Function(NamedTuple):
@@ -31,8 +36,10 @@ class Function(NamedTuple):
     mean: Array
 
 
-def draw(key: Array, prior: Prior, theta: Theta) -> Function:
+def draw_function(key: Array, prior: Prior, theta: Theta) -> Function | Interpolant:
     """One function for each theta."""
+    if not prior.named:
+        return interpolate.draw(key, prior, theta)
     key_a, key_b, key_w = jax.random.split(key, 3)
     shape = (FEATURES, *theta.variance.shape)
     a = spectrum(key_a, prior, theta, FEATURES)
@@ -56,14 +63,17 @@ def _sinc(z: Array) -> Array:
 def features(prior: Prior, theta: Theta, function: Function, x: Array) -> Array:
     """cos(a_l . w(x) + b_l) of points ``x [D, n, ...]`` -> ``[L, n, ...]``."""
     u = warp(prior, theta, x)
-    angle = sum(function.frequencies[:, d, None] * _spread(u[d]) for d in range(x.shape[0]))
+    angle = sum(function.frequencies[:, d, None] * _broadcast_features(u[d]) for d in range(x.shape[0]))
     return cos(angle + function.phases[:, None])
 
 
-def evaluate(prior: Prior, theta: Theta, function: Function, x: Array) -> Array:
+def evaluate(prior: Prior, theta: Theta, function: Function | Interpolant, x: Array) -> Array:
     """f at points ``x [D, n, ...]`` -> ``[n, ...]``."""
-    terms = function.weights[:, None] * features(prior, theta, function, x)
-    return amplitude(prior, theta, x) * (_sum_features(terms) - function.mean)
+    if isinstance(function, Interpolant):
+        g = interpolate.evaluate(prior, theta, function, warp(prior, theta, x))
+    else:
+        g = _sum_features(function.weights[:, None] * features(prior, theta, function, x))
+    return amplitude(prior, theta, x) * (g - function.mean)
 
 
 @jax.custom_vjp
@@ -90,7 +100,7 @@ cos.defvjp(_cos, lambda slope, g: (g * slope,))
 
 
 @jax.custom_vjp
-def _spread(x: Array) -> Array:
+def _broadcast_features(x: Array) -> Array:
     """The same for each feature."""
     return jnp.broadcast_to(x, (FEATURES, *x.shape))
 
@@ -103,5 +113,5 @@ def _sum_features(terms: Array) -> Array:
     return terms[0]
 
 
-_spread.defvjp(lambda x: (_spread(x), None), lambda _, g: (_sum_features(g),))
-_sum_features.defvjp(lambda terms: (_sum_features(terms), None), lambda _, g: (_spread(g),))
+_broadcast_features.defvjp(lambda x: (_broadcast_features(x), None), lambda _, g: (_sum_features(g),))
+_sum_features.defvjp(lambda terms: (_sum_features(terms), None), lambda _, g: (_broadcast_features(g),))

@@ -13,19 +13,24 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import optax
 from jax import Array
+from jax.sharding import Mesh, PartitionSpec
 
 from alx.belief import MEAN, PRIOR_SQUARE, Bank, Belief, add, empty, evidence
 from alx.gp import algebra
 from alx.gp.kernels import correlation
 from alx.network.judge import JudgeConfig
-from alx.network.policy import Params, PolicyConfig
+from alx.network.policy import Params, PolicyConfig, init
 from alx.network.sight import Scene
 from alx.propose import look, soften
 from alx.train import rollout
 from alx.train.posterior import posterior
 from alx.train.prior import PRIORS, Prior
 from alx.train.rollout import Batch, Experiment, Trajectory
+from alx.train.step import AXIS, EPOCH, State, compiler_options
+from alx.train.step import _share as share
 
 __all__ = ["GeneralConfig", "Shape", "chunk_gradient", "losses"]
 
@@ -200,3 +205,60 @@ def chunk_gradient(params: Params, config: GeneralConfig, shape: Shape, key: Arr
         return one(played.scenes, played.places)
 
     return loss.mean(), jax.vjp(queries, params)[1](g)[0]
+
+
+def optimizer(config: GeneralConfig) -> optax.GradientTransformation:
+    """RAdam with clipped gradients and staircase decay."""
+    schedule = optax.exponential_decay(config.lr, EPOCH, config.decay, staircase=True)
+    return optax.chain(optax.clip_by_global_norm(config.clip), optax.radam(schedule))
+
+
+def initial_params(config: GeneralConfig) -> Params:
+    """Fresh weights, with the place and spread of the features measured on untrained experiments."""
+    key = jax.random.fold_in(jax.random.key(config.seed), 0)
+    params = init(key, config.judge)
+    seen = [_features(params, config, shape) for shape in config.shapes[:: -(-len(config.shapes) // 3)]]
+    features = np.concatenate(seen)
+    for sight in (params["sight"], params["deviation"]["sight"]):
+        sight["shift"] = jnp.asarray(features.mean(0))
+        sight["scale"] = jnp.asarray(1 / (features.std(0) + 0.05))
+    return params
+
+
+def _features(params: Params, config: GeneralConfig, shape: Shape) -> np.ndarray:
+    experiment, start = simulate(jax.random.key(config.seed + 1), config, shape, config.chunk)
+    start = start._replace(given=jnp.minimum(start.given, shape.capacity // 2))
+    played = jax.jit(lambda e, s: play(params, config, shape, e, s).scenes.features)(experiment, start)
+    return np.asarray(played[shape.capacity // 2 :]).reshape(-1, played.shape[-1])
+
+
+def make_step(config: GeneralConfig, mesh: Mesh, shape: Shape):
+    """A step on experiments of one shape: the devices share its chunks, and their number changes nothing."""
+    transform, number = optimizer(config), -(-config.batch // config.chunk)
+    key = jax.random.fold_in(jax.random.key(config.seed), 1)
+
+    def mean_gradient(params: Params, step: Array):
+        first, end = share(number, mesh)
+
+        def add_chunk(index: Array, total):
+            own = jax.random.fold_in(jax.random.fold_in(key, step), index)
+            return jax.tree.map(
+                lambda t, v: t + v / number, total, chunk_gradient(params, config, shape, own)
+            )
+
+        zero = jax.tree.map(jnp.zeros_like, (jnp.zeros(()), params))
+        return jax.lax.psum(jax.lax.fori_loop(first, end, add_chunk, zero), AXIS)
+
+    def step(state: State):
+        loss, gradient = jax.shard_map(
+            mean_gradient,
+            mesh=mesh,
+            in_specs=(PartitionSpec(), PartitionSpec()),
+            out_specs=PartitionSpec(),
+            check_vma=False,  # no derivative goes through this
+        )(state.params, state.step)
+        updates, inner = transform.update(gradient, state.optimizer, state.params)
+        params = optax.apply_updates(state.params, updates)
+        return State(params, inner, state.step + 1), {"loss": loss, "norm": optax.tree.norm(gradient)}
+
+    return jax.jit(step, donate_argnums=0, compiler_options=compiler_options())

@@ -12,7 +12,7 @@ __all__ = ["Epoch", "append", "read", "write"]
 
 Epoch = dict[str, float]
 FILE = "metrics.jsonl"
-FIELDS = {"step", "loss", "norm", "rmse", "rmse_uniform", "seconds"}
+FIELDS = {"step", "loss", "norm", "seconds"}  # of every epoch; the others are the trainer's validation
 
 
 def read(out: Path) -> list[Epoch]:

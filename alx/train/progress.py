@@ -7,11 +7,21 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
-__all__ = ["Progress"]
+from alx.train.metrics import FIELDS, Epoch
+
+__all__ = ["Progress", "summary"]
+
+COMPILING = "compiling, which may take minutes; the first line comes after 50 steps"
+
+
+def summary(epoch: Epoch) -> str:
+    """The loss and all that was measured beside it."""
+    names = ["loss", *(name for name in epoch if name not in FIELDS)]
+    return "  ".join(f"{name.replace('_', ' ')} {epoch[name]:.4f}" for name in names)
 
 
 class Progress:
-    """Shows step, loss, validation RMSE, steps per second and the time left."""
+    """Shows step, loss, validation, steps per second and the time left."""
 
     def __init__(self, steps: int, quiet: bool = False):
         self.steps = steps
@@ -28,16 +38,18 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         self.bar.start()
-        self.task = self.bar.add_task("train", total=self.steps, status="compiling ...")
+        self.task = self.bar.add_task("train", total=self.steps, status=COMPILING)
+        if self.bar.disable and not self.quiet:
+            print(COMPILING, flush=True)
         return self
 
     def __exit__(self, *_) -> None:
         self.bar.stop()
 
-    def show(self, epoch: dict[str, float]) -> None:
+    def show(self, epoch: Epoch) -> None:
         """Called after each epoch."""
         now, step = time.monotonic(), int(epoch["step"])
-        status = f"loss {epoch['loss']:.4f}  RMSE {epoch['rmse']:.4f}"
+        status = summary(epoch)
         if self.start is None:  # the first epoch includes compilation
             self.start = now, step
         else:

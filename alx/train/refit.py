@@ -16,12 +16,12 @@ from jax import Array
 from scipy.stats import qmc
 
 from alx.gp import algebra as gp
-from alx.train import prior
+from alx.train import kernels
 from alx.train.posterior import gram
 from alx.train.prior import Prior, Theta
 from alx.train.rollout import Trajectory
 
-__all__ = ["SHARPNESS", "fitted_mean", "model", "place", "search"]
+__all__ = ["SHARPNESS", "fitted_mean", "model", "search", "theta_to_unit"]
 
 RBF = Prior()
 LENGTHSCALE = (0.01, 10.0)
@@ -40,7 +40,7 @@ def fitted_mean(key: Array, theta: Theta, trajectory: Trajectory, x: Array) -> A
 
     def predict(guess: Array) -> tuple[Array, Array]:
         weights, evidence = _fit(guess, trajectory)
-        cross = prior.covariance(RBF, model(guess), trajectory.x, x)
+        cross = kernels.covariance(RBF, model(guess), trajectory.x, x)
         return (jnp.where(mask, cross, 0) * weights[:, None]).sum(0), evidence
 
     means, evidence = jax.lax.map(predict, search(key, theta, trajectory))
@@ -55,7 +55,7 @@ def search(key: Array, theta: Theta, trajectory: Trajectory) -> Array:
     design = jnp.asarray(qmc.Sobol(dim + 1, rng=0).random(EVERYWHERE)[..., None], float)
     everywhere = (design + jax.random.uniform(key_shift, (dim + 1, batch))) % 1
     number, spread = NEAR_TRUTH
-    truth = jnp.broadcast_to(place(theta), (number, dim + 1, batch))
+    truth = jnp.broadcast_to(theta_to_unit(theta), (number, dim + 1, batch))
     guesses = jnp.concatenate([everywhere, _moved(key_truth, truth, spread)])
     likely = _evidence(guesses, seen)
     for key_near, (number, spread) in zip(keys, NEAR_LIKELY, strict=True):
@@ -87,7 +87,7 @@ def model(guess: Array) -> Theta:
     )
 
 
-def place(theta: Theta) -> Array:
+def theta_to_unit(theta: Theta) -> Array:
     """The guess ``[D + 1, B]`` that is most like a theta; an oscillation shortens the lengthscale."""
     lengthscale = jax.lax.rsqrt(theta.lengthscale**-2 + jnp.square(theta.frequency))
     low, high = _limits(len(lengthscale))

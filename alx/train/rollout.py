@@ -1,7 +1,6 @@
-"""Simulated active learning: draw experiments from the prior, let the policy query them.
+"""Rollouts: let a policy query simulated experiments.
 
-Experiments are the trailing axis of every array. A batch has the paper's three levels, kernels x functions
-per kernel x noise draws per function; experiments of one kernel are neighbours on the axis.
+A trajectory is one experiment from the given points to the last query; experiments are the trailing axis.
 """
 
 import itertools
@@ -14,51 +13,14 @@ from jax import Array
 
 from alx.network import policy
 from alx.network.policy import Params, PolicyConfig
-from alx.train import functions, prior
-from alx.train.functions import Function
-from alx.train.prior import Prior, Theta
+from alx.train.prior import Prior
+from alx.train.simulate import Simulation, observe
 
-__all__ = ["N_GRID", "Batch", "Experiment", "Trajectory", "myopic", "nonmyopic", "simulate"]
+__all__ = ["Trajectory", "myopic", "nonmyopic", "segments"]
 
-N_GRID = 100
 # Queries that share one capacity: a scan of few steps over just enough tokens, then a larger one. Shorter
 # segments waste less work on padding, but each is compiled.
 SHORTEST, SEGMENTS = 3, 5
-SMALLEST_SPREAD = 0.15  # of a function beside its kernel's, for float32 to invert its covariance
-
-
-class Batch(NamedTuple):
-    """How many kernels, functions per kernel and noise draws per function are simulated together."""
-
-    kernels: int
-    functions: int = 1
-    noises: int = 1
-
-    @property
-    def experiments(self) -> int:
-        return self.kernels * self.functions * self.noises
-
-
-class Experiment(NamedTuple):
-    """All that is random in an experiment but the policy's choices.
-
-    Attributes:
-        theta: kernel and noise variance.
-        function: the unknown f.
-        x: inputs for given points, ``[D, capacity, ...]``.
-        noise: e of each observation, ``[capacity, ...]``.
-        grid: resampled grid inputs, shared by the experiments of a kernel, ``[D, N_grid, kernels]``.
-        f_grid: f at the grid, ``[N_grid, ...]``.
-        noise_grid: e of each grid observation, ``[N_grid, ...]``.
-    """
-
-    theta: Theta
-    function: Function
-    x: Array
-    noise: Array
-    grid: Array
-    f_grid: Array
-    noise_grid: Array
 
 
 class Trajectory(NamedTuple):
@@ -73,85 +35,15 @@ class Trajectory(NamedTuple):
     T: int
 
 
-def simulate(
-    key_kernel: Array, key: Array, prior_: Prior, config: PolicyConfig, batch: Batch, n_grid: int = N_GRID
-) -> Experiment:
-    """Draw a batch of experiments; the kernels and their grids depend on `key_kernel` alone."""
-    return spread(draw(key_kernel, key, prior_, config, batch, n_grid))
-
-
-def draw(
-    key_kernel: Array, key: Array, prior_: Prior, config: PolicyConfig, batch: Batch, n_grid: int = N_GRID
-) -> Experiment:
-    """As `simulate`, but what experiments share is there once: the trailing axis of theta are kernels, of
-    `function` and `f_grid` functions, of the rest experiments."""
-    key_theta, key_grid = jax.random.split(key_kernel)
-    key_function, key_x, key_noise, key_noise_grid = jax.random.split(key, 4)
-    theta = prior.sample(key_theta, prior_, config.dim, (batch.kernels,))
-    grid = jax.random.uniform(key_grid, (config.dim, n_grid, batch.kernels))
-    theta_f, grid_f = _repeat((theta, grid), batch.functions)
-    function = functions.draw(key_function, prior_, theta_f)
-    # With the points of the grid last, for there are more of them than functions.
-    theta_g, function_g = jax.tree.map(lambda a: a[..., None], (theta_f, function))
-    f_grid = functions.evaluate(prior_, theta_g, function_g, grid_f.swapaxes(1, 2)[:, None])[0].T
-    if prior_.standardised:
-        theta, function, f_grid = _standardise(theta, function, f_grid)
-    n = batch.experiments
-    sd = _repeat(jnp.sqrt(theta.noise), batch.functions * batch.noises)
-    return Experiment(
-        theta=theta,
-        function=function,
-        x=jax.random.uniform(key_x, (config.dim, config.capacity, n)),
-        noise=sd * jax.random.normal(key_noise, (config.capacity, n)),
-        grid=grid,
-        f_grid=f_grid,
-        noise_grid=sd * jax.random.normal(key_noise_grid, (n_grid, n)),
-    )
-
-
-def spread(drawn: Experiment) -> Experiment:
-    """Give each experiment what it shares with others; only the grid stays that of the kernel."""
-    n = drawn.noise.shape[-1]
-    each = jax.tree.map(lambda a: _repeat(a, n // a.shape[-1]), drawn._replace(grid=None))
-    return each._replace(grid=drawn.grid)
-
-
-def _standardise(theta: Theta, function: Function, f_grid: Array) -> tuple[Theta, Function, Array]:
-    """Scale the functions of each kernel together, and its signal variance with them, to variance one."""
-    by_kernel = f_grid.reshape(f_grid.shape[0], theta.variance.shape[-1], -1)
-    scale = jnp.sqrt(jnp.square(by_kernel).mean((0, 2)))
-    scale = jnp.maximum(scale, SMALLEST_SPREAD * jnp.sqrt(theta.variance))
-    each = jnp.repeat(scale, by_kernel.shape[2])
-    function = function._replace(weights=function.weights / each, mean=function.mean / each)
-    return theta._replace(variance=theta.variance / scale**2), function, f_grid / each
-
-
-def part(drawn: Experiment, start: Array, size: int) -> Experiment:
-    """Some of the experiments, which must share one kernel unless they are all."""
-    taken = jax.tree.map(
-        lambda a: jax.lax.dynamic_slice_in_dim(a, start, size, axis=-1), spread(drawn)._replace(grid=None)
-    )
-    return taken._replace(grid=drawn.grid)
-
-
-def _repeat(tree, times: int):
-    return jax.tree.map(lambda a: jnp.repeat(a, times, axis=-1), tree) if times > 1 else tree
-
-
-def observe(prior_: Prior, experiment: Experiment, x: Array, noise: Array) -> Array:
-    """y = f(x) + e of ``x [D, n, ...]``."""
-    return functions.evaluate(prior_, experiment.theta, experiment.function, x) + noise
-
-
 def nonmyopic(
-    params: Params, config: PolicyConfig, prior_: Prior, experiment: Experiment, bound: float = math.inf
+    params: Params, config: PolicyConfig, prior: Prior, simulation: Simulation, bound: float = math.inf
 ) -> Trajectory:
     """Let the policy make all its T queries, one after the other; for `bound` see `_bounded`."""
-    setting = Setting(config, prior_, bound)
-    trailing = experiment.x.ndim - 2
+    setting = Setting(config, prior, bound)
+    trailing = simulation.x.ndim - 2
     capacity = max(config.n_init - 1, 0)
-    x = experiment.x[:, : capacity + 1]
-    y = observe(prior_, experiment, x, experiment.noise[: capacity + 1])
+    x = simulation.x[:, : capacity + 1]
+    y = observe(prior, simulation, x, simulation.noise[: capacity + 1])
     xs, ys = [x[:, : config.n_init]], [y[: config.n_init]]
     points = policy.encode(params, config, x[:, :capacity], y[:capacity])
     newest = x[:, capacity:], y[capacity:]
@@ -160,7 +52,7 @@ def nonmyopic(
         capacity += more
         room = ((0, 0), (0, more), *((0, 0),) * trailing)
         points = jax.tree.map(lambda a, room=room: jnp.pad(a, room), points)
-        points, newest, (x, y) = _queries(setting, counts, params, experiment, points, newest)
+        points, newest, (x, y) = _queries(setting, counts, params, simulation, points, newest)
         xs.append(jnp.moveaxis(x[:, :, 0], 0, 1))
         ys.append(y[:, 0])
     x, y = jnp.concatenate(xs, axis=1), jnp.concatenate(ys)
@@ -176,7 +68,7 @@ class Setting(NamedTuple):
 
 
 def _make_queries(
-    setting: Setting, counts: range, params: Params, experiment: Experiment, points, newest
+    setting: Setting, counts: range, params: Params, simulation: Simulation, points, newest
 ) -> tuple[Any, tuple[Array, Array], tuple[Array, Array]]:
     """Queries after `counts` points each: encoded points and the newest one -> the same afterwards, and all.
 
@@ -188,7 +80,7 @@ def _make_queries(
     def step(carry, count):
         points, newest = carry
         points = _put(points, policy.encode(params, setting.config, *newest), count)
-        newest = _query(setting, params, experiment, points, count)
+        newest = _query(setting, params, simulation, points, count)
         return (points, newest), newest
 
     (points, newest), queries = jax.lax.scan(step, (points, newest), jnp.asarray(counts))
@@ -198,12 +90,12 @@ def _make_queries(
 _queries = jax.custom_vjp(_make_queries, nondiff_argnums=(0, 1))
 
 
-def _query(setting: Setting, params: Params, experiment: Experiment, points, count: Array):
+def _query(setting: Setting, params: Params, simulation: Simulation, points, count: Array):
     """The next point ``x [D, 1, ...]``, ``y [1, ...]`` after the first `count` points."""
     capacity = jax.tree.leaves(points)[0].shape[1]
-    mask = (jnp.arange(capacity) < count).reshape(capacity, *(1,) * (experiment.x.ndim - 2))
+    mask = (jnp.arange(capacity) < count).reshape(capacity, *(1,) * (simulation.x.ndim - 2))
     x = _bounded(policy.decide(params, setting.config, points, mask)[:, None], setting.bound)
-    return x, observe(setting.prior, experiment, x, jax.lax.dynamic_slice_in_dim(experiment.noise, count, 1))
+    return x, observe(setting.prior, simulation, x, jax.lax.dynamic_slice_in_dim(simulation.noise, count, 1))
 
 
 def _slot(count: Array) -> Array:
@@ -216,20 +108,20 @@ def _put(points, new, count: Array):
     return jax.tree.map(lambda a, b: update(a, b, _slot(count), axis=1), points, new)
 
 
-def _queries_forward(setting, counts, params, experiment, points, newest):
-    points, last, queries = _queries(setting, counts, params, experiment, points, newest)
+def _queries_forward(setting, counts, params, simulation, points, newest):
+    points, last, queries = _queries(setting, counts, params, simulation, points, newest)
     before = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b[:-1]]), newest, queries)
-    return (points, last, queries), (params, experiment, points, before)
+    return (points, last, queries), (params, simulation, points, before)
 
 
 def _queries_backward(setting, counts, residuals, gradients):
-    params, experiment, points, before = residuals
+    params, simulation, points, before = residuals
     g_points, g_newest, g_queries = gradients
 
     def step(carry, item):
         g_params, g_points, g_newest = carry
         count, newest, g_query = item
-        _, pull = jax.vjp(lambda p, q: _query(setting, p, experiment, q, count), params, points)
+        _, pull = jax.vjp(lambda p, q: _query(setting, p, simulation, q, count), params, points)
         g_decide, g_seen = pull(jax.tree.map(jnp.add, g_newest, g_query))
         g_points = jax.tree.map(jnp.add, g_points, g_seen)
         take = jax.lax.dynamic_slice_in_dim
@@ -283,16 +175,16 @@ _bounded.defvjp(lambda x, bound: (x, bound), _bounded_backward)
 
 
 def myopic(
-    key: Array, params: Params, config: PolicyConfig, prior_: Prior, experiment: Experiment
+    key: Array, params: Params, config: PolicyConfig, prior: Prior, simulation: Simulation
 ) -> Trajectory:
     """One query after a random history of n_init to n_init + T - 1 points at random inputs."""
     room = max(config.capacity - 1, 1)  # networks need room for a point, be it masked
     size = jax.random.randint(key, (), config.n_init, config.capacity)
-    mask = (jnp.arange(room) < size).reshape(room, *(1,) * (experiment.x.ndim - 2))
-    x_given = experiment.x[:, :room]
-    y_given = observe(prior_, experiment, x_given, experiment.noise[:room])
+    mask = (jnp.arange(room) < size).reshape(room, *(1,) * (simulation.x.ndim - 2))
+    x_given = simulation.x[:, :room]
+    y_given = observe(prior, simulation, x_given, simulation.noise[:room])
     x = policy.apply(params, config, x_given, y_given, mask)[:, None]
-    y = observe(prior_, experiment, x, experiment.noise[-1:])
+    y = observe(prior, simulation, x, simulation.noise[-1:])
     return Trajectory(
         jnp.concatenate([x_given, x], axis=1),
         jnp.concatenate([y_given, y]),

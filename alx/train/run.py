@@ -2,46 +2,41 @@
 
 A run directory holds
 
-    config.json         what is trained, written first
+    config.json         what is trained and the command that does, written first
     start.safetensors   the policy it starts from, if it does not start from nothing
     metrics.jsonl       where it came from, then one line per epoch of 50 steps
     checkpoints/        params, optimiser state and step (orbax), the last two epochs
-    curve.png           loss and validation RMSE
+    curve.png           losses and validation
     policy.safetensors  the policy, written last
 
-A kill loses at most the epoch in progress, and the resumed run goes on to the same numbers.
+A kill loses at most the epoch in progress, and the resumed run goes on to the same numbers. What is trained
+and how is a `Trainer`'s business.
 """
 
 import contextlib
-import dataclasses
-import hashlib
 import json
-import logging
 import math
 import os
 import secrets
-import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, Self
 
 import jax
 import numpy as np
-import orbax.checkpoint as ocp
+from jax import Array
+from jax.sharding import Mesh
 
 from alx.io import files, lock, provenance, store
-from alx.network.policy import Policy, PolicyConfig
-from alx.train import curve, metrics
+from alx.network.policy import Params, Policy
+from alx.train import checkpoints, curve, metrics, references
 from alx.train.metrics import Epoch
 from alx.train.metrics import read as read_metrics
-from alx.train.prior import Prior
-from alx.train.recipes import Request
-from alx.train.rollout import Batch
-from alx.train.step import EPOCH, State, TrainConfig, initial_state, make_mesh, make_step, make_validation
+from alx.train.step import EPOCH, State, make_mesh
 
-__all__ = ["POLICY", "DivergedError", "Epoch", "create", "read_config", "read_metrics", "train"]
+__all__ = ["POLICY", "DivergedError", "Epoch", "Stored", "Trainer", "create", "read", "read_metrics", "train"]
 
 POLICY, START = "policy.safetensors", "start.safetensors"
 
@@ -50,17 +45,79 @@ class DivergedError(RuntimeError):
     """The loss stopped being a number."""
 
 
-def create(out: Path, request: Request, config: TrainConfig) -> None:
+class Trainer(Protocol):
+    """Anything that can be trained in steps: a config, and how it becomes a step and a policy.
+
+    A class with these, importable by its module and name, which config.json records. Same trainer, same
+    numbers: all randomness comes from `seed` and the step.
+    """
+
+    @property
+    def steps(self) -> int:
+        """How many steps."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random."""
+        ...
+
+    @property
+    def start(self) -> str | None:
+        """A shipped name or a policy file from whose weights to start."""
+        ...
+
+    @property
+    def phases(self) -> list[tuple[str, int]]:
+        """What is minimised, each up to a step: for the picture, and the last one for the record."""
+        ...
+
+    def initial_state(self, mesh: Mesh, params: Params | None) -> State:
+        """The given weights or fresh ones, a new optimiser and step 0, the same on every device."""
+        ...
+
+    def make_step(self, mesh: Mesh) -> Callable[[State], tuple[State, dict[str, Array]]]:
+        """The compiled step: state -> next state, and at least its "loss" and gradient "norm"."""
+        ...
+
+    def make_validation(self, mesh: Mesh) -> Callable[[Params], dict[str, float]]:
+        """What is measured after each epoch, by any names; one that begins with "loss" is drawn beside it."""
+        ...
+
+    def policy(self, params: Params) -> Policy:
+        """The policy with these weights, as it is saved."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """What makes the same trainer again."""
+        ...
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Self:
+        """The inverse of `to_json`."""
+        ...
+
+
+class Stored(NamedTuple):
+    """What a run was started with; with several seeds each has a run of its own inside."""
+
+    trainer: Any  # a Trainer
+    command: str
+    seeds: int
+
+
+def create(out: Path, trainer: Trainer, command: str, seeds: int = 1) -> None:
     """Make the directory of a new run; one that holds something is an error."""
-    text = json.dumps({"request": dataclasses.asdict(request), "config": _to_json(config)}, indent=1)
-    start = None if config.start is None else _load_start(config.start, config.policy)
+    kind = references.name_of(type(trainer), "the trainer")
+    stored = {"command": command, "seeds": seeds, "trainer": kind, "config": trainer.to_json()}
+    start = None if trainer.start is None else _load_start(trainer.start, trainer)
     # Made under another name first, a run never is without its config, whenever the process dies.
     draft = out.parent / f".{secrets.token_hex(8)}.tmp"
     try:
         draft.mkdir(parents=True)
-        files.write_bytes(draft / "config.json", text.encode())
+        files.write_bytes(draft / "config.json", json.dumps(stored, indent=1).encode())
         if start is not None:
-            store.save(draft / START, start, {"from": config.start})
+            store.save(draft / START, start, {"from": trainer.start})
         os.rename(draft, out)
     except OSError as error:
         shutil.rmtree(draft, ignore_errors=True)
@@ -71,62 +128,46 @@ def create(out: Path, request: Request, config: TrainConfig) -> None:
         raise ValueError(f"--out {out} cannot be written: {error.strerror}") from None
 
 
-def _load_start(start: str, config: PolicyConfig) -> Policy:
+def _load_start(start: str, trainer: Trainer) -> Policy:
     """The policy to start from, whose weights must fit."""
     found = store.load(start)
-    if store.tensor_spec(found.config) != store.tensor_spec(config):
-        raise ValueError(
-            f"--start {start} has --dim {found.config.dim} --network {found.config.network}; "
-            f"it cannot start a policy with --dim {config.dim} --network {config.network}"
-        )
+    wanted = trainer.policy(found.params).config
+    if store.tensor_spec(found.config) != store.tensor_spec(wanted):
+        raise ValueError(f"--start {start} is of {found.config}; its weights cannot start {wanted}")
     return found
 
 
-def read_config(out: Path) -> tuple[Request, TrainConfig]:
+def read(out: Path) -> Stored:
     """What a run was started with."""
     try:
         stored = json.loads((out / "config.json").read_text("utf-8"))
-        request = Request(**_tuples(stored["request"]))
-        fields = stored["config"]
-        return request, TrainConfig(
-            policy=PolicyConfig(**fields.pop("policy")),
-            prior=Prior(**_tuples(fields.pop("prior"))),
-            batch=Batch(*fields.pop("batch")),
-            **fields,
-        )
+        trainer = references.find(stored["trainer"], {}, "the trainer").from_json(stored["config"])
+        return Stored(trainer, stored["command"], stored["seeds"])
     except FileNotFoundError:
         raise ValueError(f"--resume {out} is not a run: it has no config.json") from None
     except (ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError) as error:
-        raise ValueError(f"--resume {out} has a config.json that cannot be read: {_line(error)}") from None
+        raise ValueError(
+            f"--resume {out} has a config.json that cannot be read: {checkpoints.one_line(error)}"
+        ) from None
 
 
-def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-
-
-def _to_json(config: TrainConfig) -> dict[str, Any]:
-    return {**dataclasses.asdict(config), "batch": list(config.batch)}
-
-
-def train(config: TrainConfig, out: Path, show: Callable[[Epoch], None]) -> Epoch:
+def train(trainer: Trainer, out: Path, show: Callable[[Epoch], None]) -> Epoch:
     """Train from the last checkpoint in `out`, if there is one, to the end; returns the last epoch.
 
     `show` is called after each epoch. The policy file is written at the end.
     """
-    with _lock(out) as check_lock, _checkpoints(out) as checkpoints:
+    with _lock(out) as check_lock, checkpoints.open_in(out) as manager:
         mesh = make_mesh()
-        params = None if config.start is None else store.load(out / START).params
-        state = _restore(checkpoints, initial_state(config, mesh, params), out)
+        params = None if trainer.start is None else store.load(out / START).params
+        state = checkpoints.restore(manager, trainer.initial_state(mesh, params), out)
         epochs = _epochs_until(int(state.step), out)
-        if int(state.step) < config.steps:
+        if int(state.step) < trainer.steps:
             if jax.process_index() == 0:
                 metrics.write(out, _origin(out), epochs)
-            step = make_step(config, mesh)
-            rmse, rmse_uniform = make_validation(config, mesh)
-            uniform = epochs[-1]["rmse_uniform"] if epochs else float(rmse_uniform(state.params))
-            while int(state.step) < config.steps:
-                state, epoch = _epoch(config, step, state)
-                epoch |= {"rmse": float(rmse(state.params)), "rmse_uniform": uniform}
+            step, validate = trainer.make_step(mesh), trainer.make_validation(mesh)
+            while int(state.step) < trainer.steps:
+                state, epoch = _epoch(trainer.steps, step, state)
+                epoch |= validate(state.params)
                 _check_finite(epoch)
                 epoch["seconds"] += epochs[-1]["seconds"] if epochs else 0
                 epochs.append(epoch)
@@ -134,10 +175,10 @@ def train(config: TrainConfig, out: Path, show: Callable[[Epoch], None]) -> Epoc
                 # The line comes before its checkpoint: a resume drops what the checkpoint does not have.
                 if jax.process_index() == 0:
                     metrics.append(out, epoch)
-                _save(checkpoints, state, out)
+                checkpoints.save(manager, state, out)
                 show(epoch)
         if not (out / POLICY).exists():
-            _finish(config, out, state, epochs)
+            _finish(trainer, out, state, epochs)
     return epochs[-1]
 
 
@@ -154,19 +195,13 @@ def _epochs_until(step: int, out: Path) -> list[Epoch]:
 
 
 def _origin(out: Path) -> dict[str, Any]:
-    """Provenance with the command that makes the same run again, whatever its directory and its resumes."""
-    request = dataclasses.asdict(read_config(out)[0])
-    words = ["python", "train.py"]
-    for name, default in dataclasses.asdict(Request()).items():
-        if (value := request[name]) != default:
-            values = value if isinstance(value, tuple) else () if value is True else (value,)
-            words += [f"--{name.replace('_', '-')}", *map(str, values)]
-    return provenance.of_run(shlex.join(words))
+    """Provenance, with the command that started the run."""
+    return provenance.of_run(read(out).command)
 
 
-def _epoch(config: TrainConfig, step: Callable, state: State) -> tuple[State, Epoch]:
+def _epoch(steps: int, step: Callable, state: State) -> tuple[State, Epoch]:
     start, losses, norms = time.monotonic(), [], []
-    for _ in range(min(EPOCH - int(state.step) % EPOCH, config.steps - int(state.step))):
+    for _ in range(min(EPOCH - int(state.step) % EPOCH, steps - int(state.step))):
         state, metrics = step(state)
         losses.append(float(metrics["loss"]))
         norms.append(float(metrics["norm"]))
@@ -183,22 +218,21 @@ def _check_finite(epoch: Epoch) -> None:
         )
 
 
-def _finish(config: TrainConfig, out: Path, state: State, epochs: list[Epoch]) -> None:
+def _finish(trainer: Trainer, out: Path, state: State, epochs: list[Epoch]) -> None:
     if jax.process_index() > 0:
         return
     origin = _origin(out)
-    curve.draw(out / "curve.png", config.objective, epochs, origin)
+    curve.plot(out / "curve.png", trainer.phases, epochs, origin)
     last = {key: value for key, value in epochs[-1].items() if key != "seconds"}
     record = {
-        "objective": config.objective,
-        "seed": config.seed,
+        "objective": trainer.phases[-1][0],
+        "seed": trainer.seed,
         "losses": [round(epoch["loss"], 5) for epoch in epochs],
-        "training": _to_json(config),
+        "training": trainer.to_json(),
         "metrics": {**last, "selection_loss": selection_loss(epochs)},
         **origin,
     }
-    params = jax.tree.map(np.asarray, state.params)
-    store.save(out / POLICY, Policy(params, config.policy), record)
+    store.save(out / POLICY, trainer.policy(jax.tree.map(np.asarray, state.params)), record)
 
 
 def selection_loss(epochs: list[Epoch]) -> float:
@@ -216,56 +250,3 @@ def _lock(out: Path) -> Iterator[Callable[[], None]]:
         for draft in out.glob(".*.tmp"):  # of a process that was killed
             draft.unlink(missing_ok=True)
         yield check
-
-
-@contextlib.contextmanager
-def _checkpoints(out: Path) -> Iterator[ocp.CheckpointManager]:
-    logging.getLogger("absl").setLevel(logging.ERROR)
-    # Saving in the background would report a full disk an epoch late.
-    options = ocp.CheckpointManagerOptions(max_to_keep=2, create=True, enable_async_checkpointing=False)
-    manager = ocp.CheckpointManager((out / "checkpoints").absolute(), options=options)
-    try:
-        yield manager
-    finally:
-        manager.close()
-
-
-def _save(checkpoints: ocp.CheckpointManager, state: State, out: Path) -> None:
-    items = ocp.args.Composite(state=ocp.args.StandardSave(state), digest=ocp.args.JsonSave(_digest(state)))
-    try:
-        checkpoints.save(int(state.step), args=items)
-    except Exception as error:  # orbax raises many kinds for what the disk refuses
-        raise OSError(f"{out}/checkpoints cannot be written: {_line(error)}") from None
-
-
-def _restore(checkpoints: ocp.CheckpointManager, fresh: State, out: Path) -> State:
-    step = checkpoints.latest_step()
-    if step is None:
-        return fresh
-    try:
-        items = checkpoints.restore(
-            step,
-            args=ocp.args.Composite(state=ocp.args.StandardRestore(fresh), digest=ocp.args.JsonRestore()),
-        )
-        state = State(*items["state"])
-        intact = items["digest"] == _digest(state)
-        problem = "its checksum differs"
-    except Exception as error:  # orbax raises many kinds for damaged files
-        intact, state, problem = False, fresh, _line(error)
-    if not intact:
-        raise ValueError(
-            f"the checkpoint {out}/checkpoints/{step} is damaged; without it the run goes on from the one "
-            f"before: {problem}"
-        )
-    return state
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
-
-
-def _digest(state: State) -> dict[str, str]:
-    sha = hashlib.sha256()
-    for leaf in jax.tree.leaves(state):
-        sha.update(np.asarray(leaf).tobytes())
-    return {"sha256": sha.hexdigest()}

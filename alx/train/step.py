@@ -1,4 +1,4 @@
-"""Training: config, state and the step, data-parallel over all devices of all hosts.
+"""Training: state and the step, data-parallel over all devices of all hosts.
 
 A step simulates a batch of experiments in chunks small enough to stay in a processor's cache, and
 accumulates their gradients: memory is bounded by the chunk, not by the batch. The random numbers of a chunk
@@ -19,84 +19,20 @@ from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from alx.network import policy
-from alx.network.policy import Params, PolicyConfig
-from alx.train import rollout
-from alx.train.objectives import OBJECTIVES
+from alx.network.policy import Params
+from alx.train import rollout, simulate
+from alx.train.config import TrainConfig
 from alx.train.posterior import posterior
-from alx.train.prior import PRIORS, Prior
-from alx.train.rollout import Batch, Experiment, Trajectory
+from alx.train.rollout import Trajectory
+from alx.train.simulate import Batch, Simulation
 
-__all__ = ["EPOCH", "State", "TrainConfig", "initial_state", "make_mesh", "make_step", "make_validation"]
+__all__ = ["EPOCH", "State", "initial_state", "make_mesh", "make_step", "make_validation"]
 
 EPOCH = 50  # steps
 VALIDATION = 512  # held-out functions
 AXIS = "experiments"
-FRESH = Batch(256)  # a kernel and a function for each experiment
 VECTOR = 16  # numbers that a processor works on at once
 CHUNK, ATTENDING = 64, 21  # experiments that stay in a cache, with up to so many points that attend
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainConfig:
-    """All that decides the result of a training run.
-
-    Attributes:
-        policy: dimension, budget and network.
-        prior: where kernels and noise come from.
-        objective: name of what is minimised, see `alx.train.objectives`.
-        warmup: so many steps at the start minimise `integrated-variance` instead. Its gradient has far less
-            variance than that of `refitted-error`, so that reacting is learned first, and only then what of
-            it a user's fit can stand.
-        start: the policy from whose weights to start; None: fresh ones.
-        myopic: train single queries after random histories instead of whole trajectories.
-        batch: kernels, functions per kernel and noise draws per function in a step.
-        steps: how many steps.
-        lr: initial learning rate.
-        decay: what is left of the learning rate after every 50 steps; the paper's is 0.98.
-        clip: largest global norm of a gradient.
-        bound: largest norm of the gradient of an experiment's loss with respect to a query.
-        seed: seed of everything random.
-        chunk: at most so many experiments are simulated together; None takes what stays in the cache of a
-            processor, see `largest_chunk`.
-    """
-
-    policy: PolicyConfig
-    prior: Prior = PRIORS["paper"]
-    objective: str = "integrated-variance"
-    warmup: int = 0
-    start: str | None = None
-    myopic: bool = False
-    batch: Batch = FRESH
-    steps: int = 2000
-    lr: float = 1e-3
-    decay: float = 0.98
-    clip: float = 1.0
-    bound: float = 100.0
-    seed: int = 0
-    chunk: int | None = None
-
-    def __post_init__(self):
-        if self.objective not in OBJECTIVES:
-            raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}")
-        if self.myopic and self.objective == "dad":
-            raise ValueError("myopic training has no objective dad, which compares whole trajectories")
-        if len(self.batch) != 3 or min(self.batch) < 1:
-            raise ValueError(
-                f"batch must be three whole numbers of at least 1, KERNELS FUNCTIONS NOISES, got {self.batch}"
-            )
-        for name in ("steps", "chunk"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
-        if self.warmup < 0:
-            raise ValueError(f"warmup must be at least 0 steps, got {self.warmup}")
-        for name in ("lr", "clip", "bound"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be a positive number, got {getattr(self, name)}")
-        if not 0 < self.decay <= 1:
-            raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed must be between 0 and 2^32 - 1, got {self.seed}")
 
 
 class State(NamedTuple):
@@ -141,7 +77,7 @@ class Chunks(NamedTuple):
     number: int
 
 
-def cut(batch: Batch, largest: int) -> Chunks:
+def split_batch(batch: Batch, largest: int) -> Chunks:
     """Even chunks of at most `largest` experiments, of several whole kernels or of a part of one."""
     kernels = _divisor(batch.kernels, max(1, largest // (batch.functions * batch.noises)))
     group = batch._replace(kernels=kernels)
@@ -170,32 +106,32 @@ def _divisor(n: int, largest: int) -> int:
     return max(d for d in range(1, min(n, largest) + 1) if n % d == 0)
 
 
-def draw_group(config: TrainConfig, chunks: Chunks, key: Array, index: Array) -> Experiment:
+def draw_group(config: TrainConfig, chunks: Chunks, key: Array, index: Array) -> Simulation:
     """Draw the experiments of a group of kernels."""
     key_kernel, own = (jax.random.fold_in(jax.random.fold_in(key, stream), index) for stream in (0, 1))
     key_draw, _, _ = jax.random.split(own, 3)
-    return rollout.draw(key_kernel, key_draw, config.prior, config.policy, chunks.group)
+    return simulate.draw_shared(key_kernel, key_draw, config.prior, config.policy, chunks.group)
 
 
 def chunk_loss(
-    config: TrainConfig, chunks: Chunks, params: Params, key: Array, drawn: Experiment, index: Array
+    config: TrainConfig, chunks: Chunks, params: Params, key: Array, drawn: Simulation, index: Array
 ) -> Array:
     """The loss of one chunk of a group: the mean over all chunks is the mean over all experiments."""
     group, size, per_group, _ = chunks
     _, key_size, key_objective = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, 1), index), 3)
     if per_group == 1:
-        experiment, counted = rollout.spread(drawn), True
+        simulation, counted = simulate.broadcast_shared(drawn), True
     else:
         # The last chunk of a group may reach back into the one before; what that one counts has no weight.
         first = index % per_group * size
         start = jnp.minimum(first, group.experiments - size)
-        experiment = rollout.part(drawn, start, size)
+        simulation = simulate.take(drawn, start, size)
         counted = start + jnp.arange(size) >= first
     if config.myopic:
-        trajectory = rollout.myopic(key_size, params, config.policy, config.prior, experiment)
+        trajectory = rollout.myopic(key_size, params, config.policy, config.prior, simulation)
     else:
-        trajectory = rollout.nonmyopic(params, config.policy, config.prior, experiment, config.bound)
-    losses = OBJECTIVES[config.objective](key_objective, config.prior, experiment, trajectory)
+        trajectory = rollout.nonmyopic(params, config.policy, config.prior, simulation, config.bound)
+    losses = config.loss(key_objective, config.prior, simulation, trajectory)
     return losses.sum(where=counted) / (group.experiments / per_group)
 
 
@@ -210,7 +146,7 @@ def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State,
 
 def jitted_step(config: TrainConfig, mesh: Mesh):
     """The training step under `jax.jit`; see `make_step`."""
-    chunks = cut(config.batch, largest_chunk(config))
+    chunks = split_batch(config.batch, largest_chunk(config))
     transform = optimizer(config)
     key = jax.random.fold_in(jax.random.key(config.seed), 1)
 
@@ -218,7 +154,7 @@ def jitted_step(config: TrainConfig, mesh: Mesh):
         key_step = jax.random.fold_in(key, step)
         first, end = _share(chunks.number, mesh)
 
-        def add_chunk(drawn: Experiment, index: Array, total):
+        def add_chunk(drawn: Simulation, index: Array, total):
             value = jax.value_and_grad(chunk_loss, argnums=2)(config, chunks, params, key_step, drawn, index)
             return jax.tree.map(lambda t, v: t + v / chunks.number, total, value)
 
@@ -272,22 +208,22 @@ def make_validation(config: TrainConfig, mesh: Mesh, functions: int = VALIDATION
     def rmse(params: Params, queries: Callable) -> Array:
         def add_chunk(index: Array, total: Array) -> Array:
             key_kernel, key_own = jax.random.split(jax.random.fold_in(key, index))
-            experiment = rollout.simulate(key_kernel, key_own, config.prior, config.policy, Batch(size))
-            trajectory = queries(params, experiment)
-            mean = posterior(config.prior, experiment.theta, trajectory, experiment.grid)[0]
-            value = jnp.sqrt(jnp.square(mean - experiment.f_grid).mean(0)).mean()
+            simulation = simulate.simulate(key_kernel, key_own, config.prior, config.policy, Batch(size))
+            trajectory = queries(params, simulation)
+            mean = posterior(config.prior, simulation.theta, trajectory, simulation.grid)[0]
+            value = jnp.sqrt(jnp.square(mean - simulation.f_grid).mean(0)).mean()
             return total + value / number
 
         zero, params = jax.lax.pcast((jnp.zeros(()), params), AXIS, to="varying")
         return jax.lax.psum(jax.lax.fori_loop(*_share(number, mesh), add_chunk, zero), AXIS)
 
-    def active(params, experiment):
-        return rollout.nonmyopic(params, config.policy, config.prior, experiment)
+    def active(params, simulation):
+        return rollout.nonmyopic(params, config.policy, config.prior, simulation)
 
-    def uniform(params, experiment):
-        y = rollout.observe(config.prior, experiment, experiment.x, experiment.noise)
+    def uniform(params, simulation):
+        y = simulate.observe(config.prior, simulation, simulation.x, simulation.noise)
         mask = jnp.ones((y.shape[0],) + (1,) * (y.ndim - 1), bool)
-        return Trajectory(experiment.x, y, mask, config.policy.T)
+        return Trajectory(simulation.x, y, mask, config.policy.T)
 
     def compiled(queries):
         sharded = jax.shard_map(

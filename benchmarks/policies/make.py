@@ -14,12 +14,13 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import numpyro.distributions as dist
 import tyro
 
 from alx.io import cache, store
 from alx.network.policy import Policy
 from alx.train import run
-from alx.train.prior import PRIORS, Prior
+from alx.train.prior import PRIORS, Prior, words
 from benchmarks.studies import simulated
 
 RUNS = Path("runs/policies")
@@ -105,9 +106,13 @@ def scores(policy: Policy) -> dict[str, dict[str, float]]:
 def describe(prior: Prior) -> str:
     """The named prior that is most like it, and where it differs."""
 
+    def shown(value) -> str:
+        return words(value) if isinstance(value, dist.Distribution) else str(value)
+
     def changes(name: str) -> list[str]:
-        fields = dataclasses.asdict(prior).items()
-        return [f"{field} {value}" for field, value in fields if value != getattr(PRIORS[name], field)]
+        own, other = prior.to_json(), PRIORS[name].to_json()
+        different = [field for field in own if own[field] != other[field]]
+        return [f"{field} {shown(getattr(prior, field))}" for field in different]
 
     name = min(PRIORS, key=lambda name: len(changes(name)))
     return ", ".join([f"`{name}`", *changes(name)])
@@ -115,7 +120,7 @@ def describe(prior: Prior) -> str:
 
 def card(name: str, recipe: Recipe, out: Path, policy: Policy) -> str:
     """The model card, in Markdown."""
-    _, config = run.read_config(out)
+    config = run.read(out).trainer.config
     last = run.read_metrics(out)[-1]
     table = scores(policy)
     device = store.read_record(out / run.POLICY)["device"]

@@ -57,16 +57,16 @@ def work(directory: Path, seed: int, count: int) -> None:
     import jax
 
     from alx.network.policy import PolicyConfig
-    from alx.train import run
+    from alx.train import checkpoints as checkpointing
     from alx.train import step as training
-    from alx.train.step import TrainConfig
+    from alx.train.config import TrainConfig
 
     logging.disable(logging.CRITICAL)
     config = TrainConfig(PolicyConfig(1, 2, network="static"))
     state = training.initial_state(config, training.make_mesh())
-    truth = run._digest(state)
-    with run._checkpoints(directory) as checkpoints:
-        run._save(checkpoints, state, directory)
+    truth = checkpointing.digest(state)
+    with checkpointing.open_in(directory) as checkpoints:
+        checkpointing.save(checkpoints, state, directory)
         files = sorted(path for path in (directory / "checkpoints").rglob("*") if path.is_file())
         files = [path for path in files if path.stat().st_size]
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + MEMORY
@@ -78,7 +78,7 @@ def work(directory: Path, seed: int, count: int) -> None:
             path.unlink()
             path.write_bytes(_mutant(good, rng))
             try:
-                intact = run._digest(run._restore(checkpoints, fresh, directory)) == truth
+                intact = checkpointing.digest(checkpointing.restore(checkpoints, fresh, directory)) == truth
                 answer = "unharmed" if intact else "wrong"
             except ValueError as error:
                 clear = "is damaged; without it" in str(error) and "\n" not in str(error)

@@ -17,8 +17,7 @@ from safetensors.numpy import load_file
 
 import alx
 import evaluate
-import train
-from alx.train import run
+from alx.train import cli, run
 from benchmarks.evaluation import rows
 
 __all__ = ["VICTIMS", "Victim", "start"]
@@ -65,7 +64,7 @@ def _work(victim: Victim, out: Path, cache: Path) -> None:
 def _train(out: Path) -> int:
     how = ["--resume", str(out)] if out.exists() else [*TRAIN.split(), "--out", str(out)]
     sys.argv = ["train.py", *how, "--devices", "1"]  # on another number of them the last bits differ
-    return train.main()
+    return cli.main()
 
 
 def _epochs(out: Path) -> list[int]:

@@ -17,8 +17,8 @@ from alx.io.files import write_bytes
 from alx.io.provenance import of_run
 from alx.network.policy import PolicyConfig
 from alx.train import step as training
-from alx.train.rollout import Batch
-from alx.train.step import TrainConfig
+from alx.train.config import TrainConfig
+from alx.train.simulate import Batch
 
 __all__ = ["Curve", "learn", "main", "variants"]
 

@@ -13,7 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from alx.train.rollout import Batch, Experiment
+from alx.train import simulate
+from alx.train.functions import Function
+from alx.train.simulate import Batch
 from benchmarks.speed.torch_twin import Twin
 
 __all__ = ["Simulation", "draw", "from_alx", "loss", "train_step"]
@@ -80,9 +82,10 @@ def draw(batch: Batch, dim: int, T: int, n_init: int = 1) -> Simulation:
     )
 
 
-def from_alx(experiment: Experiment, n_init: int) -> Simulation:
+def from_alx(experiment: simulate.Simulation, n_init: int) -> Simulation:
     """The same experiments that alx drew."""
     theta, function = experiment.theta, experiment.function
+    assert isinstance(function, Function)
     every = experiment.noise.shape[1] // experiment.grid.shape[2]
 
     def batch_first(a) -> Tensor:

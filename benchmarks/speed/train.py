@@ -17,7 +17,7 @@ from rich.table import Table
 
 from alx.io.files import write_bytes
 from alx.io.provenance import of_run
-from alx.train.rollout import Batch
+from alx.train.simulate import Batch
 
 __all__ = ["Case", "flops", "train"]
 
@@ -148,15 +148,13 @@ def _serve(case: Case, pipe) -> None:
 def _alx(case: Case) -> Callable[[], None]:
     import jax
 
-    from alx.train import recipes
+    from alx.train import config as presets
     from alx.train import step as training
 
     jax.config.update("jax_num_cpu_devices", _cores())
-    config = recipes.config(
-        recipes.Request(
-            case.dim, case.T, case.n_init, case.objective, paper=True, batch=tuple[int, int, int](case.batch)
-        )
-    )
+    config = presets.paper(case.dim, case.T, case.objective)
+    policy = dataclasses.replace(config.policy, n_init=case.n_init)
+    config = dataclasses.replace(config, policy=policy, batch=case.batch)
     mesh = training.make_mesh()
     compiled, state = training.make_step(config, mesh), training.initial_state(config, mesh)
 

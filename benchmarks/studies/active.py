@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
+import numpyro.distributions as dist
 import tyro
 from jax import Array
 from matplotlib.figure import Figure
@@ -21,7 +22,7 @@ from matplotlib.figure import Figure
 import alx
 from alx.io import cache, provenance
 from alx.network import policy
-from alx.train import rollout
+from alx.train import simulate
 from alx.train.functions import Function, evaluate
 from alx.train.posterior import posterior
 from alx.train.prior import PRIORS
@@ -37,7 +38,7 @@ def rmse_by_query(problem: Functions, queries: Array) -> np.ndarray:
     """RMSE ``[T + 1, B]`` of the posterior mean with the true theta after 0 to T queries."""
     prior, config, experiment, test = problem
     x = jnp.concatenate([experiment.x[:, : config.n_init], queries], axis=1)
-    y = rollout.observe(prior, experiment, x, experiment.noise)
+    y = simulate.observe(prior, experiment, x, experiment.noise)
     truth = evaluate(prior, experiment.theta, experiment.function, test)
 
     def after(count: Array) -> Array:
@@ -75,7 +76,9 @@ def curves(loaded: policy.Policy, functions: int, seed: int) -> Figure:
 
 def corners(loaded: policy.Policy, seed: int) -> Figure:
     """One function each with its bump in either corner, all else the same."""
-    prior = dataclasses.replace(PRIORS["nonstationary"], modulated=1.0, warped=0.0, lengthscale=(0.2, 0.2))
+    prior = dataclasses.replace(
+        PRIORS["nonstationary"], modulated=1.0, warped=0.0, lengthscale=dist.Delta(0.2)
+    )
     problem = draw(prior, loaded.config, 2, seed)
     theta = problem.experiment.theta._replace(
         centre=jnp.asarray(CORNERS).T, radius=jnp.full(2, 0.2), kernel=jnp.zeros(2, int)

@@ -36,6 +36,7 @@ import alx
 from alx.io import cache, provenance
 from alx.network.policy import PolicyConfig
 from alx.train import step as training
+from alx.train.config import TrainConfig
 from alx.train.posterior import posterior
 from alx.train.prior import PRIORS, Prior, Theta
 from alx.train.rollout import Trajectory
@@ -92,7 +93,7 @@ def clairvoyant_queries(problem: Functions, starts: list[Array], steps: int = CL
 def static_queries(problem: Functions, steps: int = STATIC_STEPS) -> Array:
     """The best fixed design for the prior."""
     config = dataclasses.replace(problem.config, network="static")
-    train = training.TrainConfig(config, problem.prior, lr=3e-3, steps=steps)
+    train = TrainConfig(config, problem.prior, lr=3e-3, steps=steps)
     mesh = training.make_mesh()
     state, step = training.initial_state(train, mesh), training.make_step(train, mesh)
     for _ in range(steps):

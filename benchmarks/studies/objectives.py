@@ -15,10 +15,11 @@ import tyro
 
 from alx.io import cache
 from alx.network.policy import Network, PolicyConfig
+from alx.train.config import TrainConfig
 from alx.train.objectives import OBJECTIVES
 from alx.train.prior import PRIORS
-from alx.train.rollout import Batch
-from alx.train.step import TrainConfig, initial_state, make_mesh, make_step, make_validation
+from alx.train.simulate import Batch
+from alx.train.step import initial_state, make_mesh, make_step, make_validation
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,11 +13,12 @@ from jax import Array
 from scipy.stats import qmc
 
 from alx.network.policy import Params, PolicyConfig
-from alx.train import rollout
+from alx.train import rollout, simulate
 from alx.train.functions import evaluate
 from alx.train.posterior import posterior
 from alx.train.prior import Prior
-from alx.train.rollout import Batch, Experiment, Trajectory
+from alx.train.rollout import Trajectory
+from alx.train.simulate import Batch, Simulation
 from benchmarks.evaluation import model
 
 __all__ = [
@@ -42,14 +43,14 @@ class Functions(NamedTuple):
 
     prior: Prior
     config: PolicyConfig
-    experiment: Experiment
+    experiment: Simulation
     test: Array  # [D, m, 1]
 
 
 def draw(prior: Prior, config: PolicyConfig, functions: int, seed: int) -> Functions:
     """The functions of the comparison."""
     key_kernel, key = jax.random.split(jax.random.fold_in(jax.random.key(seed), 77))
-    experiment = rollout.simulate(key_kernel, key, prior, config, Batch(functions))
+    experiment = simulate.simulate(key_kernel, key, prior, config, Batch(functions))
     m = N_TEST.get(config.dim, 600)
     test = qmc.Sobol(config.dim, rng=1).random(1 << (m - 1).bit_length())[:m]
     return Functions(prior, config, experiment, jnp.asarray(test.T, float)[..., None])
@@ -66,7 +67,7 @@ def measure(problem: Functions, queries: Array) -> Trajectory:
     """The given points and those at ``queries [D, T, B]``, with their outputs."""
     prior, config, experiment, _ = problem
     x = jnp.concatenate([experiment.x[:, : config.n_init], queries], axis=1)
-    y = rollout.observe(prior, experiment, x, experiment.noise)
+    y = simulate.observe(prior, experiment, x, experiment.noise)
     return Trajectory(x, y, jnp.ones((x.shape[1], 1), bool), config.T)
 
 

@@ -10,9 +10,9 @@ from jax import export
 from alx.network import policy
 from alx.network.policy import PolicyConfig
 from alx.train import step as training
+from alx.train.config import TrainConfig
 from alx.train.objectives import OBJECTIVES
-from alx.train.rollout import Batch
-from alx.train.step import TrainConfig
+from alx.train.simulate import Batch
 
 PLATFORMS = ("cpu", "cuda")
 

@@ -8,9 +8,10 @@ import pytest
 
 import alx
 from alx.network.policy import PolicyConfig
-from alx.train import prior
-from alx.train.rollout import Batch
-from alx.train.step import TrainConfig, initial_state, make_mesh, make_step
+from alx.train.config import TrainConfig
+from alx.train.prior import PRIORS
+from alx.train.simulate import Batch
+from alx.train.step import initial_state, make_mesh, make_step
 
 LOSSES = {
     ("dad", "paper", "paper"): [-1.541764, -1.260951, -1.027628],
@@ -46,7 +47,7 @@ PROPOSALS = {
 def losses(objective: str, network: str, prior_name: str) -> list[float]:
     config = TrainConfig(
         policy=PolicyConfig(dim=1, T=3, network=network),
-        prior=prior.PRIORS[prior_name],
+        prior=PRIORS[prior_name],
         objective=objective,
         batch=Batch(2, 2, 2),
         lr=1e-2,

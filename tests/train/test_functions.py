@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import simulated
+import tinygp
 
-from alx.train import functions
+from alx.train import functions, interpolate
 from alx.train.prior import KERNELS, PRIORS, Prior, Theta
 
 DRAWS = 40_000
@@ -36,7 +37,7 @@ def one_theta(kernel: int, modulated: bool = False, warped: bool = False, oscill
 def unshifted_draws(key, prior: Prior, theta: Theta, x):
     """Many draws at x without the shift to zero mean, which changes the covariance."""
     many = jax.tree.map(lambda a: jnp.broadcast_to(a[..., None], (*a.shape, DRAWS)), theta)
-    function = functions.draw(key, prior, many)
+    function = functions.draw_function(key, prior, many)
     return functions.evaluate(prior, many, function._replace(mean=jnp.zeros(DRAWS)), x[..., None])
 
 
@@ -66,6 +67,27 @@ def test_draws_have_the_covariance_of_their_kernel(kernels, kernel, kind):
     assert error.max() < 0.008, "the test has lost its power"
 
 
+def test_draws_of_a_tinygp_kernel_have_its_dense_covariance():
+    """Exactly, as a draw is linear in its normal numbers: one function for each of them, set to one."""
+    kernel = tinygp.kernels.RationalQuadratic(alpha=1.0, distance=tinygp.kernels.distance.L2Distance())
+    prior, theta = Prior(kernels=(kernel,)), one_theta(0)
+    x = np.float32([[0.1, 0.35, 0.5, 0.95], [0.8, 0.6, 0.5, 0.3]])
+
+    @jax.jit
+    def both(x):
+        function = interpolate.from_normal(prior, theta, jnp.eye(interpolate.PLACES))
+        unshifted = function._replace(mean=jnp.zeros_like(function.mean))
+        places = interpolate._places(theta)
+        return functions.evaluate(prior, theta, unshifted, x), functions.evaluate(
+            prior, theta, function, places
+        )
+
+    f, at_places = map(np.asarray, both(x))
+    exact = 0.8 * kernel(x.T / theta.lengthscale, x.T / theta.lengthscale)
+    np.testing.assert_allclose(f @ f.T, exact, atol=1e-3)
+    np.testing.assert_allclose(at_places.mean(0), 0, atol=1e-4, err_msg="a draw has zero mean")
+
+
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_the_window_mean_is_the_quadrature(dim):
     rng = np.random.default_rng(dim)
@@ -82,7 +104,7 @@ def test_the_window_mean_is_the_quadrature(dim):
 def test_a_draw_has_zero_mean_over_the_cube(dim):
     prior = Prior()
     theta = simulated.thetas(prior, dim, (5,))
-    function = jax.jit(functions.draw, static_argnums=1)(jax.random.key(1), prior, theta)
+    function = jax.jit(functions.draw_function, static_argnums=1)(jax.random.key(1), prior, theta)
     node, weight = np.polynomial.legendre.leggauss(60)
     node, weight = (node + 1) / 2, weight / 2
     x = np.stack(np.meshgrid(*[node] * dim, indexing="ij")).reshape(dim, -1)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 PROGRAM = """
 import jax
-from alx.train import rollout
+from alx.train import rollout, simulate
 from alx.network import policy
 from alx.train.objectives import OBJECTIVES
 from alx.network.policy import PolicyConfig
 from alx.train.prior import PRIORS
-from alx.train.rollout import Batch
+from alx.train.simulate import Batch
 
 config, prior = PolicyConfig(1, 5, network="static"), PRIORS["paper"]
 keys = jax.random.split(jax.random.key(0), 4)
-experiment = jax.jit(lambda a, b: rollout.simulate(a, b, prior, config, Batch(500)))(*keys[:2])
+experiment = jax.jit(lambda a, b: simulate.simulate(a, b, prior, config, Batch(500)))(*keys[:2])
 params = policy.init(keys[2], config)
 
 for name, objective in OBJECTIVES.items():

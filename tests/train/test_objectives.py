@@ -6,15 +6,17 @@ import dense
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 import simulated
 
 from alx.network.policy import PolicyConfig
-from alx.train import functions, refit, rollout
+from alx.train import functions, refit, simulate
 from alx.train import prior as priors
 from alx.train.objectives import CONTRASTIVE, HELD_OUT, MIXTURE, MODEL, OBJECTIVES
 from alx.train.prior import KERNELS, PRIORS, Prior
-from alx.train.rollout import Batch, Trajectory
+from alx.train.rollout import Trajectory
+from alx.train.simulate import Batch
 
 every_objective = pytest.mark.parametrize("name", OBJECTIVES)
 KEY = 5
@@ -88,7 +90,7 @@ def test_the_gradient_is_the_finite_difference(name, monkeypatch):
 
         def value(step):
             moved = x + step * direction
-            y = rollout.observe(prior, experiment, moved, experiment.noise)
+            y = simulate.observe(prior, experiment, moved, experiment.noise)
             trajectory = Trajectory(moved, y, jnp.ones((4, 1), bool), 3)
             return OBJECTIVES[name](jax.random.key(KEY), prior, experiment, trajectory).sum()
 
@@ -112,7 +114,7 @@ def test_an_objective_is_its_version_2_in_expectation(one, two):
     mean, unshifted = experiment.function.mean, experiment.function._replace(mean=np.zeros(n, np.float32))
     experiment = experiment._replace(function=unshifted, f_grid=experiment.f_grid + mean)
     x = np.broadcast_to(np.float32([[[0.1], [0.4], [0.55], [0.8]]]), (1, 4, n))
-    y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
+    y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
     mask = np.ones((4, 1), bool)
     sampled = np.asarray(loss(one, prior, 3, experiment, x, y, mask), float)
     exact = float(loss(two if two.endswith("v2") else f"{two}-v2", prior, 3, experiment, x, y, mask)[0])
@@ -123,12 +125,12 @@ def test_an_objective_is_its_version_2_in_expectation(one, two):
 
 @every_objective
 def test_coincident_points_and_little_noise_stay_finite(name):
-    prior = Prior(kernels=KERNELS, noise_sd=(0.01, 0.01), modulated=0.5, warped=0.5)
+    prior = Prior(kernels=KERNELS, noise_sd=dist.Delta(0.01), modulated=0.5, warped=0.5)
     config = PolicyConfig(2, 10)
     experiment = simulated.experiments(prior, config, Batch(6))
 
     def total(x):
-        y = rollout.observe(prior, experiment, x, experiment.noise)
+        y = simulate.observe(prior, experiment, x, experiment.noise)
         losses = OBJECTIVES[name](
             jax.random.key(KEY), prior, experiment, Trajectory(x, y, jnp.ones((11, 1), bool), 10)
         )
@@ -177,10 +179,10 @@ def test_single_precision_data_are_differentiated_in_a_double_precision_process(
 
 def test_dad_is_bounded_and_reaches_its_bound():
     """With little noise and functions far apart the true one is certain."""
-    prior, config = Prior(noise_sd=(0.01, 0.01)), PolicyConfig(1, 6)
+    prior, config = Prior(noise_sd=dist.Delta(0.01)), PolicyConfig(1, 6)
     experiment = simulated.experiments(prior, config, Batch(20))
     x = simulated.trajectories(config, experiment).x
-    y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
+    y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
     values = loss("dad", prior, 6, experiment, x, y, np.ones((7, 1), bool))
     bound = -np.log(CONTRASTIVE + 1)
     assert (values >= bound - 1e-5).all()
@@ -189,10 +191,10 @@ def test_dad_is_bounded_and_reaches_its_bound():
 
 def test_dad_is_the_information_where_it_does_not_saturate():
     """I(f; y) = H(y) - H(noise), and sPCE is close to it when C is far above its exponential."""
-    prior, config = Prior(noise_sd=(0.7, 0.7)), PolicyConfig(1, 3, 0)
+    prior, config = Prior(noise_sd=dist.Delta(0.7)), PolicyConfig(1, 3, 0)
     experiment = simulated.experiments(prior, config, Batch(5000))
     x = simulated.trajectories(config, experiment).x
-    y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
+    y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
     mask = np.ones((3, 1), bool)
     bound = -loss("dad", prior, 3, experiment, x, y, mask)
     h_noise = 1.5 * np.log(2 * np.pi * np.e * 0.49)

@@ -9,9 +9,10 @@ import pytest
 import simulated
 
 from alx.network.policy import PolicyConfig
-from alx.train import refit, rollout
+from alx.train import refit, simulate
 from alx.train.prior import PRIORS, Prior
-from alx.train.rollout import Batch, Trajectory
+from alx.train.rollout import Trajectory
+from alx.train.simulate import Batch
 from benchmarks.evaluation.model import LENGTHSCALE
 
 CONFIG = PolicyConfig(1, 10)
@@ -37,7 +38,7 @@ def lattice(dim):
 def measured(request):
     prior = PRIORS[request.param]
     experiment = simulated.experiments(prior, CONFIG, Batch(BATCH))
-    y = jax.jit(rollout.observe, static_argnums=0)(prior, experiment, experiment.x, experiment.noise)
+    y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, experiment.x, experiment.noise)
     return experiment.theta, Trajectory(experiment.x, y, np.ones((CONFIG.capacity, 1), bool), CONFIG.T)
 
 
@@ -87,13 +88,13 @@ def test_a_rough_function_has_a_lengthscale_below_the_distance_of_the_points():
 
 def test_the_place_of_a_model_is_its_guess():
     guess = np.array([[0.1, 0.5], [0.3, 0.9], [0.6, 0.02]], np.float32)
-    np.testing.assert_allclose(refit.place(refit.model(guess)), guess, atol=1e-5)
+    np.testing.assert_allclose(refit.theta_to_unit(refit.model(guess)), guess, atol=1e-5)
 
 
 def test_an_oscillation_shortens_the_lengthscale():
     """cos(f r) exp(-r^2 / 2 l^2) = 1 - (1/l^2 + f^2) r^2 / 2 + .., as an RBF with that curvature."""
     theta = refit.model(np.full((2, 1), 0.8, np.float32))
-    shorter = refit.model(refit.place(theta._replace(frequency=np.full((1, 1), 3.0, np.float32))))
+    shorter = refit.model(refit.theta_to_unit(theta._replace(frequency=np.full((1, 1), 3.0, np.float32))))
     np.testing.assert_allclose(shorter.lengthscale**-2, theta.lengthscale**-2 + 9, rtol=1e-4)
 
 

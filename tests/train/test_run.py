@@ -1,8 +1,8 @@
 """A run on disk: checkpoints, resuming, and what happens when something is wrong with it."""
 
-import dataclasses
 import fcntl
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -10,13 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_run import CONFIG, REQUEST, contents, design, one_device, stop_at, train
+from small_run import COMMAND, TRAINER, ToyTrainer, contents, design, one_device, stop_at, train
 
 from alx.io import store
 from alx.network.policy import PolicyConfig, sobol_design
-from alx.train import run
+from alx.train import curve, run
 from alx.train import step as training
+from alx.train.config import TrainConfig
 from alx.train.metrics import FIELDS
+from alx.train.simulate import Batch
+from alx.train.trainer import RolloutTrainer
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 
@@ -28,13 +31,13 @@ def test_a_run_leaves_metrics_checkpoints_a_curve_and_a_policy(finished):
     assert sorted(int(p.name) for p in (finished / "checkpoints").iterdir()) == [8, 10]
     assert (finished / "curve.png").read_bytes()[1:4] == b"PNG"
     record = store.read_record(finished / "policy.safetensors")
-    assert record["training"]["objective"] == "integrated-variance"
-    assert record["training"]["prior"]["lengthscale"] == [0.05, 1.0]
+    assert record["objective"] == "toy"
+    assert record["training"] == TRAINER.to_json()
     assert record["metrics"]["step"] == 10
     assert record["metrics"]["rmse"] == epochs[-1]["rmse"]
     np.testing.assert_allclose(record["metrics"]["selection_loss"], np.mean([e["loss"] for e in epochs]))
     assert {"jax", "python", "alx"} <= record["versions"].keys()
-    assert run.read_config(finished) == (REQUEST, CONFIG)
+    assert run.read(finished) == (TRAINER, COMMAND, 1)
 
 
 @pytest.mark.parametrize("step", [4, 8])
@@ -52,28 +55,31 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, finished, step
     assert losses[0] == losses[1]
 
 
-def test_a_checkpoint_goes_on_on_another_number_of_devices(tmp_path, finished, monkeypatch):
+def test_a_checkpoint_of_rollouts_goes_on_on_another_number_of_devices(tmp_path, monkeypatch):
+    trainer = RolloutTrainer(
+        TrainConfig(PolicyConfig(1, 1, network="static"), batch=Batch(4), steps=6, lr=0.1, chunk=2)
+    )
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    for out in (whole, stopped):
+        run.create(out, trainer, COMMAND)
+    run.train(trainer, whole, lambda epoch: None)
     with pytest.raises(KeyboardInterrupt):
-        train(tmp_path / "run", stop_at(4))
+        run.train(trainer, stopped, stop_at(4))
     one_device(monkeypatch, 2)
-    train(tmp_path / "run")
-    np.testing.assert_allclose(design(tmp_path / "run"), design(finished), atol=1e-4)
+    run.train(run.read(stopped).trainer, stopped, lambda epoch: None)
+    np.testing.assert_allclose(design(stopped), design(whole), atol=1e-4)
+    assert np.abs(design(whole) - sobol_design(1)).max() > 0.01
 
 
 def test_a_run_can_start_from_a_policy_of_another_budget_that_is_gone_later(tmp_path, finished):
     shutil.copyfile(finished / "policy.safetensors", tmp_path / "first.safetensors")
-    still = dataclasses.replace(
-        CONFIG,
-        policy=PolicyConfig(1, 3, network="static"),
-        start=str(tmp_path / "first.safetensors"),
-        lr=1e-9,
-    )
-    run.create(tmp_path / "run", REQUEST, still)
+    still = ToyTrainer(T=3, start=str(tmp_path / "first.safetensors"), rate=0.0)
+    run.create(tmp_path / "run", still, COMMAND)
     (tmp_path / "first.safetensors").unlink()
     run.train(still, tmp_path / "run", lambda epoch: None)
-    np.testing.assert_allclose(design(tmp_path / "run"), design(finished), atol=1e-6)
-    assert np.abs(design(finished) - sobol_design(1)).max() > 0.01
-    assert run.read_config(tmp_path / "run")[1] == still
+    np.testing.assert_array_equal(design(tmp_path / "run"), design(finished))
+    assert np.abs(design(finished)).max() > 0.01
+    assert run.read(tmp_path / "run").trainer == still
 
 
 def test_resuming_a_finished_run_changes_nothing(finished):
@@ -114,7 +120,7 @@ from alx.train import run
 
 for out in map(Path, sys.argv[1:]):
     try:
-        run.train(run.read_config(out)[1], out, lambda epoch: print("it trained again"))
+        run.train(run.read(out).trainer, out, lambda epoch: print("it trained again"))
     except ValueError as error:
         print(error)
 """
@@ -125,7 +131,9 @@ def test_a_damaged_checkpoint_is_an_error_or_does_not_matter(tmp_path, finished)
     copies = list(damaged(finished, tmp_path))
     before = [contents(out) for out in copies]
     command = [sys.executable, "-c", RESUME, *map(str, copies)]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300)
+    root = Path(__file__).parents[2]
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (root, root / "tests")))}
+    done = subprocess.run(command, cwd=root, env=path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     messages = done.stdout.splitlines()
     assert len(messages) >= 4, "the arrays themselves were never damaged"
@@ -150,10 +158,10 @@ def test_without_a_damaged_checkpoint_the_run_goes_on_from_the_one_before(tmp_pa
 def test_a_number_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint(
     tmp_path, finished, monkeypatch, where
 ):
-    make_step, make_validation = run.make_step, run.make_validation
+    make_step, make_validation = ToyTrainer.make_step, ToyTrainer.make_validation
 
-    def bad_step(config, mesh):
-        step = make_step(config, mesh)
+    def bad_step(trainer, mesh):
+        step = make_step(trainer, mesh)
 
         def broken(state):
             state, metrics = step(state)
@@ -161,16 +169,15 @@ def test_a_number_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint
 
         return broken
 
-    def bad_validation(config, mesh):
-        rmse, uniform = make_validation(config, mesh)
-        answers = iter([True, False])
-        return lambda params: rmse(params) if next(answers) else float("inf"), uniform
+    def bad_validation(trainer, mesh):
+        validate, answers = make_validation(trainer, mesh), iter([{}, {"rmse": float("inf")}])
+        return lambda params: validate(params) | next(answers)
 
     with monkeypatch.context() as patch:
         if where == "rmse":
-            patch.setattr(run, "make_validation", bad_validation)
+            patch.setattr(ToyTrainer, "make_validation", bad_validation)
         else:
-            patch.setattr(run, "make_step", bad_step)
+            patch.setattr(ToyTrainer, "make_step", bad_step)
         with pytest.raises(run.DivergedError, match=f"step {8 if where == 'rmse' else 6}:"):
             train(tmp_path / "run")
     assert [p.name for p in (tmp_path / "run/checkpoints").iterdir()] == ["4"]
@@ -238,10 +245,35 @@ def test_the_best_of_several_seeds_is_chosen_by_its_last_500_losses(monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", '{"request": 1}', '{"request": {}, "config": {"steps": 1}}', "[1]"]
+    "text",
+    [
+        "",
+        "{}",
+        '{"trainer": 1}',
+        '{"trainer": "alx.train.trainer:RolloutTrainer", "config": {"steps": 1}}',
+        '{"trainer": "nowhere:Trainer", "config": {}}',
+        "[1]",
+    ],
 )
 def test_a_config_that_cannot_be_read_is_one_line(tmp_path, text):
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ValueError, match=r"config\.json that cannot be read") as error:
-        run.read_config(tmp_path)
+        run.read(tmp_path)
     assert "\n" not in str(error.value)
+
+
+def test_each_phase_has_a_curve_and_an_epoch_of_two_is_in_neither():
+    epochs = [{"step": step, "loss": -step} for step in (50, 100, 150, 200)]
+    phases = [("integrated-variance", 120), ("refitted-error", 200)]
+    inside = {name: [e["step"] for e in found] for name, found in curve.split_phases(phases, epochs).items()}
+    assert inside == {"integrated-variance": [50, 100], "refitted-error": [200]}
+    assert [e["step"] for e in curve.split_phases([("dad", 200)], epochs)["dad"]] == [50, 100, 150, 200]
+
+
+def test_the_curve_draws_whatever_was_measured(tmp_path):
+    epochs = [
+        {"step": s, "loss": 1.0, "norm": 1.0, "seconds": 1.0, "regret": 2.0, "loss_bound": 0.5}
+        for s in (1, 2)
+    ]
+    curve.plot(tmp_path / "curve.png", [("first", 1), ("second", 2)], epochs, {})
+    assert (tmp_path / "curve.png").read_bytes()[1:4] == b"PNG"

@@ -2,18 +2,26 @@
 
 import dataclasses
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
+import numpyro.distributions as dist
 import pytest
 
-import train
+from alx.network.policy import PolicyConfig
+from alx.train import cli, run
+from alx.train import config as presets
+from alx.train.config import TrainConfig
+from alx.train.prior import PRIORS, LogUniform, Prior
+from alx.train.simulate import Batch
+from alx.train.trainer import RolloutTrainer
 
-ROOT = Path(train.__file__).parent
+ROOT = Path(__file__).parents[2]
 QUICK = "--dim 1 --T 2 --network static --prior paper --batch 4 1 1 --devices 2"
 
 
@@ -21,17 +29,22 @@ QUICK = "--dim 1 --T 2 --network static --prior paper --batch 4 1 1 --devices 2"
 def call(monkeypatch, capsys, tmp_path):
     """Call main() in this process, where the devices are set up already, in an empty directory."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(train, "start_devices", lambda arguments: None)
-    monkeypatch.setattr(train.run, "train", lambda *_: pytest.fail("it started to train"))
+    monkeypatch.setattr(cli, "start_devices", lambda choices: None)
+    monkeypatch.setattr(run, "train", lambda *_: pytest.fail("it started to train"))
 
     def main(*arguments) -> str:
         monkeypatch.setattr(sys, "argv", ["train.py", *map(str, arguments)])
-        assert train.main() == 2
+        try:
+            code, boxed = cli.main(), False
+        except SystemExit as stop:  # what tyro finds, it says in a box
+            code, boxed = stop.code, True
+        assert code == 2
         printed = capsys.readouterr()
         assert printed.out == ""
-        assert printed.err.count("\n") == 1
-        assert printed.err.startswith("train.py: ")
-        return printed.err
+        assert boxed or printed.err.startswith("train.py: ")
+        assert boxed or printed.err.count("\n") == 1
+        assert "Traceback" not in printed.err
+        return " ".join(re.sub(r"[│─╭╮╰╯]", " ", printed.err).split())
 
     return main
 
@@ -53,11 +66,24 @@ def call(monkeypatch, capsys, tmp_path):
         ("--dim 1 --T 5 --seed -1", "seed must be"),
         ("--dim 1 --T 5 --seeds 0", "--seeds must be at least 1"),
         ("--dim 1 --T 5 --batch 4 0 1", "batch must be"),
-        ("--dim 1 --T 5 --lengthscale 2 1", "lengthscale must be a range"),
+        (
+            "--dim 1 --T 5 --lengthscale 2 1",
+            "--lengthscale: LogUniform takes LOW HIGH with 0 < LOW <= HIGH, got 2 1",
+        ),
+        ("--dim 1 --T 5 --lengthscale Normal 0 1", "lengthscale must be a distribution of positive numbers"),
+        ("--dim 1 --T 5 --lengthscale Flat 0 1", "'Flat' is not a distribution of numpyro"),
+        ("--dim 1 --T 5 --lengthscale Uniform 1 2 3", "Uniform does not take the numbers 1 2 3"),
+        ("--dim 1 --T 5 --kernels cubic", "kernels must be one of rbf, matern32, matern52, or module:name"),
+        (
+            "--dim 1 --T 5 --objective nowhere:loss",
+            "objective 'nowhere:loss' cannot be found: No module named",
+        ),
+        ("--dim 1 --T 5 --objective os:name", "objective must be a function, got 'os:name'"),
+        ("--dim 1 --T 5 --prior os:name", "prior 'os:name' must be an alx.train.prior.Prior"),
         ("--dim 1 --T 5 --warped 2", "warped must be a share between 0 and 1, got 2"),
         ("--dim 1 --T 5 --start nowhere", "neither a policy file nor a shipped policy 'nowhere'"),
-        ("--dim 2 --T 5 --start dim1-T10", "--start dim1-T10 has --dim 1 --network anchors; it cannot start"),
-        ("--dim 1 --T 5 --network paper --start dim1-T10", "a policy with --dim 1 --network paper"),
+        ("--dim 2 --T 5 --start dim1-T10", "--start dim1-T10 is of PolicyConfig(dim=1,"),
+        ("--dim 1 --T 5 --network paper --start dim1-T10", "its weights cannot start PolicyConfig(dim=1,"),
         ("--resume nowhere", "is not a run"),
     ],
 )
@@ -87,28 +113,36 @@ def test_a_directory_that_cannot_be_made_is_named(call, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--steps 70", "steps was 60 and is 70"),
-        ("--lr 0.5 --dim 2", "dim was 1 and is 2; warmup was 0 and is 30; lr was 0.01 and is 0.5"),
+        (
+            "--steps 70",
+            "otherwise, make a new run with --start run/policy.safetensors",
+        ),
+        ("--lr 0.5 --dim 2", "dim was 1 and is 2; lr was 0.01 and is 0.5"),
         ("--seed 0", "seed was 7 and is 0"),
         ("--n-init 1", "n_init was 2 and is 1"),
         ("--seeds 3", "seeds was 1 and is 3"),
-        ("--prior wide", "kernels was"),
+        ("--prior wide", "the prior was not wide"),
+        ("--paper", "--paper is for new runs"),
+        ("--lengthscale 0.1 1", "lengthscale was {"),
         ("--out other", "name two directories"),
     ],
 )
 def test_resuming_with_another_config_shows_the_difference(call, tmp_path, arguments, message):
-    request = train.Request(dim=1, T=5, steps=60, seed=7, n_init=2, prior="paper", lr=0.01)
-    train.run.create(tmp_path / "run", request, train.recipes.config(request))
+    config = TrainConfig(PolicyConfig(1, 5, n_init=2), steps=60, seed=7, lr=0.01)
+    run.create(tmp_path / "run", RolloutTrainer(config), "python train.py")
     before = (tmp_path / "run/config.json").read_bytes()
     assert message in call("--resume", "run", *arguments.split())
     assert (tmp_path / "run/config.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("arguments", ["--dim two --T 5", "--network deep", "--batch 4", "--nonsense"])
+@pytest.mark.parametrize(
+    "arguments", ["--dim two --T 5", "--network deep", "--dim 1 --T 5 --batch 4", "--dim 1 --T 5 --nonsense"]
+)
 def test_what_cannot_be_parsed_exits_with_2(monkeypatch, capsys, arguments):
+    monkeypatch.setattr(cli, "start_devices", lambda choices: None)
     monkeypatch.setattr(sys, "argv", ["train.py", *arguments.split()])
     with pytest.raises(SystemExit) as stop:
-        train.main()
+        cli.main()
     assert stop.value.code == 2
     assert "Traceback" not in capsys.readouterr().err
 
@@ -134,7 +168,8 @@ def finish(process: subprocess.Popen) -> str:
 def test_a_killed_run_goes_on_to_the_very_same_policy(tmp_path):
     cache, whole, killed = tmp_path / "cache", tmp_path / "whole", tmp_path / "killed"
     out = finish(start(*QUICK.split(), "--steps", 300, "--out", whole, cache=cache))
-    assert f"python evaluate.py --policy {whole}/policy.safetensors" in out
+    assert f"python evaluate.py --suite paper-1d --policy {whole}/policy.safetensors --budget 2" in out
+    assert out.startswith("compiling")
     process = start(*QUICK.split(), "--steps", 300, "--out", killed, cache=cache)
     deadline = time.monotonic() + 300
     while not (killed / "checkpoints/100").exists() and time.monotonic() < deadline:
@@ -147,15 +182,109 @@ def test_a_killed_run_goes_on_to_the_very_same_policy(tmp_path):
     assert 0 < len(lines) < 6, "it went on and did not start again"
     for name in ("policy.safetensors", "curve.png"):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
-    assert [epoch["step"] for epoch in train.run.read_metrics(killed)] == list(range(50, 301, 50))
+    assert [epoch["step"] for epoch in run.read_metrics(killed)] == list(range(50, 301, 50))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "elsewhere", "killed", "whole"]
     assert not list((tmp_path / "elsewhere").iterdir()), "it wrote outside of the run and the cache"
 
 
-def test_every_range_and_share_of_the_prior_can_be_given():
-    given: dict[str, Any] = {"lengthscale": (0.1, 2.0), "noise_sd": (0.1, 0.2), "variance": (0.5, 1.5)}
-    given |= {"modulated": 0.1, "warped": 0.0, "oscillating": 0.2}
-    request = train.Request(dim=1, T=5, **given)
-    prior, plain = train.recipes.prior(request, "anchors"), train.recipes.PRIORS["unit"]
-    assert prior == dataclasses.replace(plain, **given)
-    assert train.recipes.prior(train.Request(dim=1, T=5), "anchors") == plain
+def parse(arguments: str) -> TrainConfig:
+    return cli.parse(shlex.split(arguments)).config
+
+
+@pytest.mark.parametrize(("dim", "T"), [(1, 10), (2, 20)])
+def test_paper_is_the_papers_recipe(dim, T):
+    asked = f"--dim {dim} --T {T} --paper"
+    paper = TrainConfig(
+        PolicyConfig(dim, T, n_init=1, network="paper"),
+        Prior(
+            kernels=("rbf",),
+            variance=dist.Uniform(0.505, 1),
+            lengthscale=dist.Uniform(0.05, 1),
+            noise_sd=None,
+        ),
+        objective="entropy",
+        batch=Batch(25, 25, 10),
+        steps=20_000,
+        lr=1e-3,
+        decay=0.98,
+    )
+    assert parse(asked) == paper == presets.paper(dim, T)
+    regularized = dataclasses.replace(paper, objective="regularized-entropy", steps=10_000)
+    assert parse(f"{asked} --objective regularized-entropy") == regularized
+    myopic = dataclasses.replace(regularized, myopic=True, batch=Batch(250, 5, 5))
+    assert parse(f"{asked} --objective regularized-entropy --myopic") == myopic
+    assert parse(f"{asked} --objective dad --seed 3") == dataclasses.replace(paper, objective="dad", seed=3)
+
+
+def test_the_defaults_depend_on_what_is_chosen_and_give_way_to_what_is_given():
+    assert parse("--dim 2 --T 20") == presets.default(2, 20)
+    assert presets.default(2, 20).warmup == 3000
+    assert presets.default(1, 10).warmup == 0
+    assert parse("--dim 2 --T 20 --steps 100").warmup == 50
+    assert parse("--dim 2 --T 20 --steps 100 --warmup 7").warmup == 7
+    assert parse("--dim 2 --T 20 --objective entropy").bound == 100
+    assert parse("--dim 2 --T 20 --network paper").prior == PRIORS["paper"]
+    assert parse("--dim 2 --T 20 --network paper --prior wide").prior == PRIORS["wide"]
+
+
+def test_every_field_of_the_prior_can_be_given():
+    given = "--lengthscale 0.1 2 --noise-sd LogNormal -1 1 --variance Uniform 0.5 1.5 --kernels matern32 rbf"
+    expected = dataclasses.replace(
+        PRIORS["unit"],
+        kernels=("matern32", "rbf"),
+        lengthscale=LogUniform(0.1, 2.0),
+        noise_sd=dist.LogNormal(-1.0, 1.0),
+        variance=dist.Uniform(0.5, 1.5),
+        modulated=0.1,
+        warped=0.0,
+        oscillating=0.2,
+        standardised=False,
+    )
+    shares = "--modulated 0.1 --warped 0 --oscillating 0.2 --no-standardised"
+    assert parse(f"--dim 1 --T 5 {given} {shares}").prior == expected
+
+
+MODULE = """
+import numpyro.distributions as dist
+import tinygp
+from alx.train.prior import Prior
+
+PRIOR = Prior(lengthscale=dist.LogNormal(-1, 1), warped=0.5)
+KERNEL = tinygp.kernels.RationalQuadratic(alpha=1.0)
+
+def loss(key, prior, simulation, trajectory):
+    return trajectory.y.sum(0)
+"""
+
+
+def test_what_a_user_wrote_is_taken_by_module_and_name_and_found_again(tmp_path, monkeypatch):
+    (tmp_path / "written_by_a_user.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = "written_by_a_user"
+    config = parse(f"--dim 1 --T 3 --objective {mine}:loss --prior {mine}:PRIOR --kernels rbf {mine}:KERNEL")
+    import written_by_a_user
+
+    assert config.loss is written_by_a_user.loss
+    assert config.prior == dataclasses.replace(written_by_a_user.PRIOR, kernels=("rbf", f"{mine}:KERNEL"))
+    run.create(tmp_path / "run", RolloutTrainer(config), "python train.py")
+    assert run.read(tmp_path / "run").trainer.config == config
+    passed = dataclasses.replace(config, objective=written_by_a_user.loss)
+    assert passed.to_json() == config.to_json()
+    local = dataclasses.replace(config, objective=lambda *_: 0)
+    with pytest.raises(
+        ValueError, match=r"objective <function .* cannot be written to a file; define it at the top"
+    ):
+        run.create(tmp_path / "other", RolloutTrainer(local), "python train.py")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_policy_that_no_task_of_the_suite_fits_is_used_otherwise():
+    hint = {n: cli.next_command(Path("p"), presets.default(*n)) for n in ((1, 10), (2, 5), (4, 40))}
+    assert hint[1, 10] == "python evaluate.py --suite paper-1d --policy p"
+    assert hint[2, 5] == "python evaluate.py --suite paper-2d --policy p --budget 5"
+    assert hint[4, 40] == "python -m alx propose p POINTS.csv"
+
+
+def test_the_command_is_the_one_that_was_typed_but_for_the_directory():
+    words = ["--dim", "1", "--out", "a b", "--T", "3", "--out=c", "--prior", "m:P Q"]
+    assert cli.command(words) == "python train.py --dim 1 --T 3 --prior 'm:P Q'"

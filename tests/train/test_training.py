@@ -11,12 +11,20 @@ import pytest
 from jax.sharding import Mesh
 
 from alx.network.policy import PolicyConfig
-from alx.train import rollout
+from alx.train import rollout, simulate
 from alx.train import step as training
+from alx.train.config import TrainConfig
 from alx.train.objectives import OBJECTIVES
 from alx.train.prior import Prior
-from alx.train.rollout import Batch
-from alx.train.step import Chunks, TrainConfig, cut, initial_state, largest_chunk, make_step, make_validation
+from alx.train.simulate import Batch
+from alx.train.step import (
+    Chunks,
+    initial_state,
+    largest_chunk,
+    make_step,
+    make_validation,
+    split_batch,
+)
 
 STATIC = TrainConfig(PolicyConfig(1, 2, network="static"), batch=Batch(12), chunk=4, seed=3)
 # Four chunks per kernel, eight in all: the second of three devices has chunks of both kernels.
@@ -56,7 +64,7 @@ def chunk_loss(config: TrainConfig, chunks: Chunks, params, key, index):
     ],
 )
 def test_a_batch_is_cut_into_even_chunks(batch, largest, chunks):
-    assert cut(batch, largest) == chunks
+    assert split_batch(batch, largest) == chunks
 
 
 @pytest.mark.parametrize(
@@ -97,7 +105,7 @@ def test_the_result_does_not_depend_on_the_number_of_devices(config, devices):
 
 
 def test_chunks_of_a_kernel_that_is_drawn_once_have_the_experiments_it_would_have_drawn_again():
-    chunks = cut(SPLIT.batch, largest_chunk(SPLIT))
+    chunks = split_batch(SPLIT.batch, largest_chunk(SPLIT))
     params = initial_state(SPLIT, mesh_of(1)).params
     key = jax.random.fold_in(jax.random.fold_in(jax.random.key(SPLIT.seed), 1), 0)
     losses = [float(chunk_loss(SPLIT, chunks, params, key, jnp.int32(i))) for i in range(8)]
@@ -105,7 +113,7 @@ def test_chunks_of_a_kernel_that_is_drawn_once_have_the_experiments_it_would_hav
 
 
 def test_the_loss_is_the_mean_over_all_chunks_and_the_first_update_is_that_of_its_gradient():
-    chunks = cut(STATIC.batch, largest_chunk(STATIC))
+    chunks = split_batch(STATIC.batch, largest_chunk(STATIC))
     params = initial_state(STATIC, mesh_of(1)).params
     key = jax.random.fold_in(jax.random.fold_in(jax.random.key(STATIC.seed), 1), 0)
     one = jax.jit(jax.value_and_grad(lambda p, i: chunk_loss(STATIC, chunks, p, key, i)))
@@ -125,7 +133,7 @@ def test_each_experiment_of_a_kernel_counts_once_however_it_is_cut(size):
     """Seven functions in chunks of two, of which the last has but one of its own, and so on."""
     config = dataclasses.replace(STATIC, batch=Batch(2, 7), objective="regularized-entropy")
     params = initial_state(config, mesh_of(1)).params
-    chunks = cut(config.batch, size)
+    chunks = split_batch(config.batch, size)
     assert chunks.size == size
 
     def mean(params):
@@ -135,7 +143,7 @@ def test_each_experiment_of_a_kernel_counts_once_however_it_is_cut(size):
         return sum(losses) / chunks.number
 
     experiments = [
-        rollout.simulate(
+        simulate.simulate(
             jax.random.fold_in(jax.random.fold_in(jax.random.key(0), 0), i),
             jax.random.split(jax.random.fold_in(jax.random.fold_in(jax.random.key(0), 1), i), 3)[0],
             config.prior,
@@ -191,7 +199,7 @@ def test_myopic_and_nonmyopic_training_are_one_where_there_is_one_query():
     losses = []
     for myopic in (False, True):
         config = TrainConfig(PolicyConfig(1, 1, network="static"), myopic=myopic, batch=Batch(4))
-        chunks = cut(config.batch, largest_chunk(config))
+        chunks = split_batch(config.batch, largest_chunk(config))
         params = initial_state(config, mesh_of(1)).params
         loss = jax.jit(lambda p, c=config, d=chunks: chunk_loss(c, d, p, jax.random.key(0), jnp.int32(0)))
         losses.append(float(loss(params)))

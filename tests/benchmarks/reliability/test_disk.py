@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_policy import random_policy
-from small_run import CONFIG, REQUEST, design, stop_at, train
+from small_run import COMMAND, TRAINER, design, stop_at, train
 
 import alx
 import evaluate
-import train as train_cli
 from alx.io import lock
+from alx.train import cli as train_cli
 from alx.train import run
 from benchmarks.evaluation import protocol, rows
 
@@ -52,7 +52,7 @@ small_run.one_device(patch)
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 for size in (500, 900, 1500):
     out = Path(sys.argv[1]) / str(size)
-    run.create(out, small_run.REQUEST, small_run.CONFIG)
+    run.create(out, small_run.TRAINER, small_run.COMMAND)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         small_run.train(out)
@@ -88,15 +88,15 @@ def test_training_on_a_full_disk_stops_and_goes_on_when_there_is_room(tmp_path, 
 
 def test_a_run_that_cannot_be_made_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match="cannot be written: File too large"), files_of_at_most(100):
-        run.create(tmp_path / "run", REQUEST, CONFIG)
+        run.create(tmp_path / "run", TRAINER, COMMAND)
     with pytest.raises(ValueError, match="cannot be written"):
-        run.create(Path(NOWHERE), REQUEST, CONFIG)
+        run.create(Path(NOWHERE), TRAINER, COMMAND)
     assert visible(tmp_path) == []
 
 
 def test_an_empty_directory_may_become_a_run(tmp_path):
     (tmp_path / "run").mkdir()
-    run.create(tmp_path / "run", REQUEST, CONFIG)
+    run.create(tmp_path / "run", TRAINER, COMMAND)
     assert visible(tmp_path / "run") == ["config.json"]
 
 

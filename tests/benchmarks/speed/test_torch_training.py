@@ -6,9 +6,10 @@ import pytest
 
 from alx.network import policy
 from alx.network.policy import Policy, PolicyConfig
-from alx.train import prior, rollout
+from alx.train import rollout, simulate
 from alx.train.objectives import OBJECTIVES
-from alx.train.rollout import Batch
+from alx.train.prior import PRIORS
+from alx.train.simulate import Batch
 
 torch = pytest.importorskip("torch")
 
@@ -19,15 +20,15 @@ from benchmarks.speed.torch_twin import from_policy  # noqa: E402
 @pytest.mark.parametrize("objective", ["entropy", "regularized-entropy"])
 @pytest.mark.parametrize(("dim", "T", "n_init"), [(1, 4, 1), (2, 5, 2)])
 def test_losses_and_gradients_equal(objective, dim, T, n_init):
-    config, prior_, batch = PolicyConfig(dim, T, n_init, "paper"), prior.PRIORS["paper"], Batch(2, 3, 2)
+    config, prior, batch = PolicyConfig(dim, T, n_init, "paper"), PRIORS["paper"], Batch(2, 3, 2)
     params = policy.init(jax.random.key(0), config)
-    experiment = rollout.simulate(*jax.random.split(jax.random.key(1)), prior_, config, batch)
+    experiment = simulate.simulate(*jax.random.split(jax.random.key(1)), prior, config, batch)
 
     @jax.jit
     @jax.value_and_grad
     def expected(params):
-        trajectory = rollout.nonmyopic(params, config, prior_, experiment)
-        return OBJECTIVES[objective](jax.random.key(2), prior_, experiment, trajectory).mean()
+        trajectory = rollout.nonmyopic(params, config, prior, experiment)
+        return OBJECTIVES[objective](jax.random.key(2), prior, experiment, trajectory).mean()
 
     twin = from_policy(Policy(params, config))
     value = torch_training.loss(twin, torch_training.from_alx(experiment, n_init), objective)

@@ -8,7 +8,7 @@ from scipy.stats import wilcoxon
 
 from alx.network import policy
 from alx.network.policy import PolicyConfig
-from alx.train import rollout
+from alx.train import simulate
 from alx.train.posterior import posterior
 from alx.train.prior import PRIORS
 from alx.train.rollout import Trajectory
@@ -80,10 +80,10 @@ def test_a_blind_policy_does_not_see_the_outputs():
 def test_rmse_is_that_of_the_posterior_mean(problem):
     queries = simulated.random_queries(problem)
     x = jnp.concatenate([problem.experiment.x[:, :1], queries], axis=1)
-    y = rollout.observe(PRIOR, problem.experiment, x, problem.experiment.noise)
+    y = simulate.observe(PRIOR, problem.experiment, x, problem.experiment.noise)
     trajectory = Trajectory(x, y, jnp.ones((3, 1), bool), 2)
     mean = posterior(PRIOR, problem.experiment.theta, trajectory, problem.test)[0]
-    truth = rollout.observe(PRIOR, problem.experiment, problem.test, 0.0)
+    truth = simulate.observe(PRIOR, problem.experiment, problem.test, 0.0)
     expected = np.sqrt(np.square(np.asarray(mean - truth)).mean(0))
     np.testing.assert_allclose(simulated.rmse(problem, queries), expected, rtol=1e-5)
 

@@ -1,0 +1,298 @@
+"""The command line of training: python train.py --dim 2 --T 20
+
+A `TrainConfig` is the command line. Some of its defaults depend on other choices: those are looked at first,
+and the preset they lead to is what all else changes, and what --help shows.
+"""
+
+import dataclasses
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import jax
+import numpyro.distributions as dist
+import tyro
+from tyro.constructors import PrimitiveConstructorSpec, PrimitiveTypeInfo
+
+from alx.io import cache, files
+from alx.network.policy import Network
+from alx.train import config as presets
+from alx.train import references, run, serial
+from alx.train.config import TrainConfig
+from alx.train.prior import PRIORS, Prior, words
+from alx.train.progress import Progress, summary
+from alx.train.simulate import Batch
+from alx.train.trainer import RolloutTrainer
+
+__all__ = ["Arguments", "main", "parse"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """What other defaults depend on, and what has to be known before anything of a user is imported."""
+
+    dim: int | None = None
+    T: int | None = None
+    paper: bool = False
+    network: Network | None = None
+    objective: str | None = None
+    myopic: bool = False
+    steps: int | None = None
+    prior: str | None = None
+    resume: Path | None = None
+    devices: int | None = None
+    coordinator: str | None = None
+    process_id: int | None = None
+    num_processes: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """Train a policy on simulated functions and write it to a file.
+
+    A distribution is a name of numpyro and its numbers, such as LogNormal -1 1; two numbers alone are the
+    ends of a log-uniform range. The defaults shown are those of the other choices made, or of --dim 2 --T 20.
+
+    Attributes:
+        config: what to train.
+        paper: the paper's recipe: its network, prior, batch and number of steps.
+        prior: paper, wide, nonstationary, broad, unit, or module:name of one of your own; the default is the
+            paper's for its network, else unit. The distributions and shares below change it.
+        seeds: train so many seeds, from `seed` on, and keep the best by the mean of the last 500 losses.
+        out: directory of the run (runs/<dim, T, objective, network, seed>).
+        resume: go on with the run in this directory.
+        devices: on CPU, how many devices to make (one per core).
+        coordinator: several processes: HOST:PORT of the first.
+        process_id: several processes: the number of this one, from 0.
+        num_processes: several processes: how many there are.
+    """
+
+    config: TrainConfig
+    paper: bool = False
+    prior: str | None = None
+    seeds: int = 1
+    out: Path | None = None
+    resume: Path | None = None
+    devices: int | None = None
+    coordinator: str | None = None
+    process_id: int | None = None
+    num_processes: int | None = None
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    sys.path.insert(0, os.getcwd())  # where a user's module:name is looked for
+    out = None
+    try:
+        choices = first_choices(words)
+        start_devices(choices)
+        arguments = parse(words)
+        out, trainer = prepare(arguments, command(words))
+        best = train_seeds(out, arguments.seeds, trainer)
+    except ValueError as error:
+        print(f"train.py: {error}", file=sys.stderr)
+        return 2
+    except run.DivergedError as error:
+        print(f"train.py: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"train.py: {error}{how_to_go_on(out)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"\ntrain.py: interrupted{how_to_go_on(out)}", file=sys.stderr)
+        return 130
+    if jax.process_index() == 0:
+        print(f"policy: {best}\nnext:   {next_command(best, arguments.config)}")
+    return 0
+
+
+def how_to_go_on(out: Path | None) -> str:
+    return f"; go on with: python train.py --resume {out}" if out else ""
+
+
+def next_command(policy: Path, config: TrainConfig) -> str:
+    """The suite of the paper has tasks of one and two inputs; others have data of their own."""
+    dim, T = config.policy.dim, config.policy.T
+    if dim > 2:
+        return f"python -m alx propose {policy} POINTS.csv"
+    return f"python evaluate.py --suite paper-{dim}d --policy {policy}{f' --budget {T}' * (10 * dim != T)}"
+
+
+def first_choices(words: list[str]) -> Choices:
+    choices, _ = tyro.cli(Choices, args=words, return_unknown_args=True, add_help=False, **SYNTAX)
+    return choices
+
+
+def parse(words: list[str]) -> Arguments:
+    """What is asked for, on top of the preset it starts from or of the run it goes on with."""
+    choices = first_choices(words)
+    if choices.resume is not None:
+        stored = run.read(choices.resume)
+        begin = Arguments(stored.trainer.config, seeds=stored.seeds)
+    else:
+        begin = Arguments(preset(choices, asked="--help" in words or "-h" in words))
+    arguments = tyro.cli(Arguments, prog="train.py", args=words, default=begin, **SYNTAX)
+    if arguments.seeds < 1:
+        raise ValueError(f"--seeds must be at least 1, got {arguments.seeds}")
+    return arguments
+
+
+def preset(choices: Choices, asked: bool = False) -> TrainConfig:
+    """The preset that the choices lead to; `asked` for help they may be incomplete."""
+    if (choices.dim is None or choices.T is None) and not asked:
+        raise ValueError("--dim and --T are needed, such as --dim 2 --T 20")
+    names = ("objective", "network", *(("myopic",) if choices.paper else ("steps",)))
+    given = {name: value for name in names if (value := getattr(choices, name)) is not None}
+    dim, T = (2 if choices.dim is None else choices.dim), (20 if choices.T is None else choices.T)
+    config = (presets.paper if choices.paper else presets.default)(dim, T, **given)
+    return config if choices.prior is None else dataclasses.replace(config, prior=find_prior(choices.prior))
+
+
+def find_prior(name: str) -> Prior:
+    found = references.find(name, PRIORS, "prior")
+    if not isinstance(found, Prior):
+        raise ValueError(f"prior {name!r} must be an alx.train.prior.Prior, got {found!r}")
+    return found
+
+
+def command(words: list[str]) -> str:
+    """The command that makes the same run again, wherever its directory is."""
+    words = list(words)
+    while "--out" in words:
+        place = words.index("--out")
+        del words[place : place + 2]
+    return shlex.join(["python", "train.py", *(word for word in words if not word.startswith("--out="))])
+
+
+def prepare(arguments: Arguments, made_by: str) -> tuple[Path, RolloutTrainer]:
+    """Check everything, and make or find the run."""
+    config, out = arguments.config, arguments.resume
+    if out is None:
+        out = arguments.out or Path("runs") / default_name(config)
+        if jax.process_index() == 0:
+            run.create(out, RolloutTrainer(config), made_by, arguments.seeds)
+        return out, RolloutTrainer(config)
+    if arguments.out not in (None, out):
+        raise ValueError(f"--out {arguments.out} and --resume {out} name two directories; give one")
+    stored = run.read(out)
+    old = {**flatten(stored.trainer.config), "seeds": stored.seeds}
+    new = {**flatten(config), "seeds": arguments.seeds}
+    differences = [f"{name} was {old[name]} and is {new[name]}" for name in old if old[name] != new[name]]
+    if arguments.prior is not None and find_prior(arguments.prior) != stored.trainer.config.prior:
+        differences.append(f"the prior was not {arguments.prior}")
+    if arguments.paper:
+        differences.append("--paper is for new runs")
+    if differences:
+        raise ValueError(
+            f"--resume needs the config the run was started with: {'; '.join(differences)}; "
+            f"to train longer or otherwise, make a new run with --start {out / run.POLICY}"
+        )
+    return out, stored.trainer
+
+
+def flatten(config: TrainConfig) -> dict[str, Any]:
+    """All that decides, by the names of the flags."""
+    fields = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    return {**dataclasses.asdict(fields.pop("policy")), **fields.pop("prior").to_json(), **fields}
+
+
+def default_name(config: TrainConfig) -> str:
+    kind, _ = RolloutTrainer(config).phases[-1]
+    kind = f"{'myopic-' if config.myopic else ''}{kind.replace(':', '.')}"
+    return f"dim{config.policy.dim}-T{config.policy.T}-{kind}-{config.policy.network}-seed{config.seed}"
+
+
+def start_devices(choices: Choices) -> None:
+    """Use every device there is; on CPU one per core, each a single thread."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    devices = cores if choices.devices is None else choices.devices
+    if devices < 1:
+        raise ValueError(f"--devices must be at least 1, got {devices}")
+    jax.config.update("jax_num_cpu_devices", devices)
+    cache.enable()
+    several = (choices.coordinator, choices.process_id, choices.num_processes)
+    if any(value is not None for value in several):
+        if any(value is None for value in several):
+            raise ValueError("--coordinator, --process-id and --num-processes go together")
+        # It would catch SIGTERM and go on; here every checkpoint is on disk before the next epoch.
+        jax.config.update("jax_enable_preemption_service", False)
+        jax.distributed.initialize(*several[:1], num_processes=several[2], process_id=several[1])
+
+
+def train_seeds(out: Path, seeds: int, trainer: RolloutTrainer) -> Path:
+    """Train each seed in a directory of its own, if there are several; returns the best policy's file."""
+    if seeds == 1:
+        train_one(out, trainer)
+        return out / run.POLICY
+    made_by, losses = run.read(out).command, {}
+    for seed in range(trainer.seed, trainer.seed + seeds):
+        directory = out / f"seed-{seed}"
+        own = RolloutTrainer(dataclasses.replace(trainer.config, seed=seed))
+        if not directory.exists() and jax.process_index() == 0:
+            run.create(directory, own, made_by)
+        try:
+            train_one(directory, own)
+        except run.DivergedError as error:
+            print(f"seed {seed}: {error}")
+            continue
+        losses[directory] = run.selection_loss(run.read_metrics(directory))
+        print(f"seed {seed}: mean of the last 500 losses {losses[directory]:.4f}")
+    if not losses:
+        raise run.DivergedError("no seed ended with a finite loss; try a smaller --lr")
+    best = min(losses, key=lambda directory: losses[directory])
+    files.write_bytes(out / run.POLICY, (best / run.POLICY).read_bytes())
+    print(f"best: {best}")
+    return out / run.POLICY
+
+
+def train_one(out: Path, trainer: run.Trainer) -> None:
+    with Progress(trainer.steps, quiet=jax.process_index() > 0) as progress:
+        last = run.train(trainer, out, progress.show)
+    if jax.process_index() == 0:
+        print(f"{out}: {last['step']} steps, {summary(last)}, {last['seconds'] / 60:.1f} minutes")
+
+
+HINTS = get_type_hints(TrainConfig) | get_type_hints(Prior)
+registry = tyro.constructors.ConstructorRegistry()
+SYNTAX: dict[str, Any] = {"config": (tyro.conf.OmitArgPrefixes,), "registry": registry}
+
+
+@registry.primitive_rule
+def _primitive(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec | None:
+    """How the fields that tyro does not know are written."""
+    kind = info.type
+    if kind == HINTS["objective"]:
+        return PrimitiveConstructorSpec(
+            1,
+            "NAME|MODULE:NAME",
+            lambda words: words[0],
+            lambda value: isinstance(value, str) or callable(value),
+            lambda value: [value if isinstance(value, str) else references.name_of(value, "objective")],
+        )
+    if kind == HINTS["kernels"]:
+        return PrimitiveConstructorSpec(
+            "*",
+            "NAME|MODULE:NAME ...",
+            tuple,
+            lambda value: isinstance(value, tuple),
+            lambda value: [each if isinstance(each, str) else type(each).__name__ for each in value],
+        )
+    if kind == dist.Distribution:
+        return PrimitiveConstructorSpec(
+            "*",
+            "LOW HIGH|NAME NUMBER ...",
+            serial.distribution_from_words,
+            lambda value: isinstance(value, dist.Distribution),
+            lambda value: words(value).split(),
+        )
+    if kind == Batch:
+        return PrimitiveConstructorSpec(
+            3,
+            "KERNELS FUNCTIONS NOISES",
+            lambda words: Batch(*map(int, words)),
+            lambda value: isinstance(value, Batch),
+            lambda value: list(map(str, value)),
+        )
+    return None
