@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from alx.belief import MEAN, believe, likely
 from alx.history import History
 from alx.propose import propose, propose_from_pool
 from benchmarks.evaluation import registry, tasks
@@ -143,3 +144,31 @@ def test_any_function_of_the_history_is_a_method():
             ValueError, match="--method mine must return 2 numbers from 0 to 1 on branin, got"
         ):
             from_function("mine", lambda _, bad=bad: bad).choose(state)
+
+
+def test_untrained_the_general_policy_lowers_the_integrated_variance_most():
+    """Bayesian GP AL on a pool by linear algebra: under each likely kernel the mean variance that a label
+    would remove, weighted as the belief weighs the kernels."""
+    task = tasks.TASKS["airline"](None)
+    state = a_round(task, available=np.ones((5, 144), bool))
+    chosen = from_policy("gp-al-bayes", registry.untrained()).choose(state)
+    pool = task.test_x[:, 0]
+    for i in (0, 3):
+        x, y = state.x[i][state.mask[i]], state.y[i][state.mask[i]]
+        kernels = likely(believe(History.from_arrays(x, y)))
+        gain = np.zeros(len(pool))
+        for scale, rough, noise, size in zip(
+            kernels.inverse_scale, kernels.rough, kernels.noise, kernels.weight * kernels.signal, strict=True
+        ):
+
+            def kernel(a, b, scale=float(scale[0]), rough=bool(rough)):
+                r = np.abs(a[:, None] - b[None]) * scale
+                s = np.sqrt(5) * r
+                return MEAN + ((1 + s + s**2 / 3) * np.exp(-s) if rough else np.exp(-(r**2) / 2))
+
+            cross = kernel(x[:, 0], pool)
+            inverse = np.linalg.inv(kernel(x[:, 0], x[:, 0]) + float(noise) * np.eye(len(x)))
+            covariance = kernel(pool, pool) - cross.T @ inverse @ cross
+            gain += float(size) * (covariance**2).mean(1) / (np.diag(covariance) + float(noise))
+        assert gain[np.flatnonzero(pool == chosen[i, 0])[0]] == pytest.approx(gain.max(), rel=1e-3)
+        assert gain.min() < 0.9 * gain.max(), "the choice matters"
