@@ -104,8 +104,8 @@ def parse_lgbb(text: str) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([mach / 6, (alpha + 5) / 35], 1)[level], lift[level]
 
 
-def table(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """A user's CSV with a header: the column ``target`` is the output, all others are inputs."""
+def table(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """A user's CSV with a header: the column ``target`` is the output, all others are inputs, with names."""
     name = f"--csv {path}"
     try:
         text = read_text(path)
@@ -123,11 +123,8 @@ def table(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
     values = _numbers(name, header, rows)
     output = header.index(target)
     inputs = np.delete(values, output, 1)
-    constant = [
-        c
-        for c, column in zip([h for h in header if h != target], inputs.T, strict=True)
-        if np.ptp(column) == 0
-    ]
+    names = tuple(column for column in header if column != target)
+    constant = [c for c, column in zip(names, inputs.T, strict=True) if np.ptp(column) == 0]
     if constant or np.ptp(values[:, output]) == 0:
         raise Unavailable(f"{name}: the column {(constant or [target])[0]} never changes; leave it out.")
     size = np.abs(values).max(0)
@@ -135,7 +132,7 @@ def table(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
     if extreme.any():
         column = header[int(extreme.argmax())]
         raise Unavailable(f"{name}: the numbers of the column {column} are too large or too close together.")
-    return _unit(inputs), values[:, output]
+    return inputs, values[:, output], names
 
 
 def _numbers(name: str, header: list[str], rows: list[list[str]]) -> np.ndarray:

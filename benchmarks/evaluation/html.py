@@ -1,74 +1,54 @@
-"""One self-contained page: tables and figures inside, nothing fetched, readable on a phone."""
+"""One self-contained page: verdict, tables and figures, nothing fetched, light and dark, for any width."""
 
-import base64
 import html
-import struct
+import re
+from pathlib import Path
 
-from benchmarks.evaluation.figures import Picture
-from benchmarks.evaluation.tables import Evaluation, grid, legend
+from benchmarks.evaluation.figures import CURVES, DIFFERENCES, FIGURE2, LOOK, TRAINING, Picture
+from benchmarks.evaluation.tables import Evaluation, every_number, grid, legend, sentence
 
 __all__ = ["page"]
 
-STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body {
-  margin: 0 auto; max-width: 72rem; padding: 1rem;
-  font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; overflow-wrap: anywhere;
-}
-h1 { font-size: 1.5rem; margin: .5rem 0; }
-h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; border-bottom: 1px solid #ccc; }
-p, li { max-width: 44rem; }
-.table { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #e4e4e4; }
-th { overflow-wrap: normal; }
-td { white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: break-word; }
-small { color: #555; }
-@media (max-width: 40rem) {
-  table { font-size: .72rem; line-height: 1.3; }
-  th, td { padding: .25rem .2rem; }
-  th { font-size: .65rem; }
-  td small { display: block; }
-}
-.figures {
-  display: grid; gap: 1.2rem;
-  grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr));
-}
-figure { margin: 0; }
-img { width: 100%; height: auto; display: block; }
-figcaption { font-size: .85rem; color: #444; margin-top: .3rem; }
-pre { white-space: pre-wrap; background: #f4f4f4; padding: .6rem; font-size: .85rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem .8rem; font-size: .85rem; }
-dd { margin: 0; }
-"""
-
-PROTOCOL = """For each seed all methods start from the same labelled point, meet the same noise and are
-judged on the same test points. After every query the same Gaussian process (ARD RBF; variance, lengthscales
-and noise by type-II maximum likelihood from 32 starts) is refitted for every method, and its RMSE taken
-against noise-free values. The seeds of a method run together; its query times are then measured on the same
-data, one experiment at a time, compiled, on the machine below, and for GP AL they include the fit."""
+PROTOCOL = """For each seed all methods have the same number of points, start from the same labelled one, meet
+the same noise and are judged on the same test points. The same Gaussian process (ARD RBF; variance,
+lengthscales and noise by type-II maximum likelihood from 32 starts) is fitted to the points of
+every method, and its RMSE taken against noise-free values, in standard deviations of the task. The
+seeds of a method run together; its query times are then measured on the same data, one experiment
+at a time, compiled, on the machine below, and for GP AL they include the fit. The best rival of a
+task is picked afterwards, which favours the rival."""
+# The page says itself that it fetches nothing.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+FILES = {"rows.csv": "a line for each point", "rows.jsonl": "a line for each run", "tables.md": "the tables"}
 
 
 def page(evaluation: Evaluation, pictures: list[Picture]) -> str:
     """The whole report as HTML."""
-    sections = list(dict.fromkeys(picture.section for picture in pictures))
+    here = Path(__file__).parent
+    style, script = ((here / name).read_text("utf-8") for name in ("page.css", "page.js"))
     body = [
-        "<h1>Amortized active learning: evaluation</h1>",
-        f"<p>{_text(legend(evaluation))}</p>",
-        *(_table(*grid(evaluation, dim)) for dim in evaluation.dims),
+        "<h1>Active learning: evaluation</h1>",
+        f'<p class="verdict">{_text(sentence(evaluation))}</p>',
+        *(_table("grid", *grid(evaluation, dim)) for dim in evaluation.dims),
+        f'<p class="quiet">{_text(legend(evaluation))}</p>',
         _notes(evaluation.notes),
-        *(_section(name, [p for p in pictures if p.section == name]) for name in sections),
+        f"<p>The data behind this page: {_files()}.</p>",
+        _section(DIFFERENCES, pictures),
+        _details(CURVES, pictures),
+        _details(FIGURE2, pictures),
+        _section(LOOK, pictures),
+        _section(TRAINING, pictures),
+        f"<details><summary>Every number</summary>{_table('words', *every_number(evaluation))}</details>",
         "<h2>How it was made</h2>",
         f"<p>{_text(PROTOCOL)}</p>",
         "<p>The command that makes every table and figure of this page again:</p>",
         f"<pre>{_text(evaluation.environment['command'])}</pre>",
         _environment(evaluation.environment),
+        f"<script>{script}</script>",
     ]
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<link rel="icon" href="data:,"><title>alx evaluation</title><style>{STYLE}</style>'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<link rel="icon" href="data:,"><title>Active learning: evaluation</title><style>{style}</style>'
     )
     content = "\n".join(body)
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{content}\n</body></html>\n'
@@ -78,14 +58,22 @@ def _text(text: object) -> str:
     return html.escape(str(text))
 
 
-def _table(header: list[str], body: list[list[str]], bold: list[list[bool]]) -> str:
-    head = "".join(f"<th>{_text(name)}</th>" for name in header)
+def _table(kind: str, header: list[str], body: list[list[str]], bold: list[list[bool]] | None = None) -> str:
+    head = "".join(f'<th scope="col"><button>{_text(name)}</button></th>' for name in header)
+    bold = bold or [[False] * len(header)] * len(body)
     lines = (
-        "".join(f"<td>{_cell(c, b)}</td>" for c, b in zip(line, marks, strict=True))
+        "".join(f'<td data-value="{_key(c)}">{_cell(c, b)}</td>' for c, b in zip(line, marks, strict=True))
         for line, marks in zip(body, bold, strict=True)
     )
     rows = "\n".join(f"<tr>{line}</tr>" for line in lines)
-    return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table></div>'
+    table = f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table>'
+    return f'<div class="table">{table}</div>'
+
+
+def _key(text: str) -> str:
+    """What a cell is sorted by: its number if it begins with one."""
+    number = re.match(r"[\d.]+(e[-+]\d+)?(?= ±|$)", text)
+    return number[0] if number else _text(text)
 
 
 def _cell(text: str, best: bool) -> str:
@@ -100,19 +88,29 @@ def _notes(notes: list[str]) -> str:
     return f"<ul>{''.join(f'<li>{_text(note)}</li>' for note in notes)}</ul>" if notes else ""
 
 
+def _files() -> str:
+    return ", ".join(f'<a href="{name}">{name}</a> ({what})' for name, what in FILES.items())
+
+
 def _section(name: str, pictures: list[Picture]) -> str:
-    return f'<h2>{_text(name)}</h2>\n<div class="figures">{"".join(map(_figure, pictures))}</div>'
+    figures = _figures(name, pictures)
+    return f"<h2>{_text(name)}</h2>\n{figures}" if figures else ""
+
+
+def _details(name: str, pictures: list[Picture]) -> str:
+    figures = _figures(name, pictures)
+    return f"<details><summary>{_text(name)}</summary>{figures}</details>" if figures else ""
+
+
+def _figures(section: str, pictures: list[Picture]) -> str:
+    found = "".join(_figure(picture) for picture in pictures if picture.section == section)
+    return f'<div class="figures">{found}</div>' if found else ""
 
 
 def _figure(picture: Picture) -> str:
-    content = picture.path.read_bytes()
-    width, height = struct.unpack(
-        ">II", content[16:24]
-    )  # the PNG header; keeps the layout still while loading
-    data = base64.b64encode(content).decode()
-    size = f'width="{width}" height="{height}"'
-    image = f'<img {size} alt="{_text(picture.caption)}" src="data:image/png;base64,{data}">'
-    return f"<figure>{image}<figcaption>{_text(picture.caption)}</figcaption></figure>\n"
+    caption = _text(picture.caption)
+    image = picture.svg.replace("<svg", f'<svg role="img" aria-label="{caption}"', 1)
+    return f"<figure>{image}<figcaption>{caption}</figcaption></figure>\n"
 
 
 def _environment(environment: dict) -> str:

@@ -1,4 +1,4 @@
-"""Who chooses the next query: Random, Sobol, GP AL and policies, all behind one function.
+"""Who chooses the next query: Random, Sobol, maximin, GP AL, policies and any function, all behind one call.
 
 ``choose(round) -> x [S, D]`` proposes for S paired seeds at once. In a pool the protocol then takes the
 nearest point that is still unlabelled. Whatever is random depends on the task, the method, the seed and the
@@ -16,29 +16,15 @@ import numpy as np
 from scipy.stats import qmc
 
 from alx.history import History
-from alx.io.store import fingerprint, load, shipped
+from alx.io.store import fingerprint
 from alx.network.policy import Policy
 from alx.propose import propose, propose_from_pool
 from benchmarks.evaluation import acquisition
 from benchmarks.evaluation.tasks import Task
 
-__all__ = ["LABELS", "Method", "Round", "baselines", "from_policy", "generator", "shipped_methods"]
+__all__ = ["Method", "Round", "baselines", "from_function", "from_policy", "generator"]
 
 CANDIDATES = 5000
-
-LABELS = {
-    "alx": "alx",
-    "blind": "alx, blind (y = 0)",
-    "static": "static design",
-    "paper-regularized-entropy": "paper: reg. entropy",
-    "paper-entropy": "paper: entropy",
-    "paper-myopic": "paper: myopic",
-    "paper-dad": "paper: DAD",
-    "gp-al": "GP AL",
-    "gp-al-variance": "GP AL, int. variance",
-    "sobol": "Sobol",
-    "random": "Random",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,12 +59,15 @@ class Method:
         choose: proposals ``[S, D]`` for all seeds of a round.
         prepare: for a round of one seed, the call a user would wait for: this is what is timed.
         fingerprint: changes when the method does; for a policy its weights.
+        given: labelled points it starts from. The number of points in all is the same for every method, so
+            one that is given more chooses fewer.
     """
 
     name: str
     choose: Callable[[Round], np.ndarray]
     prepare: Callable[[Round], Callable[[], object]]
     fingerprint: str = ""
+    given: int = 1
 
 
 def generator(task: str, seed: int, *purpose: str | int) -> np.random.Generator:
@@ -92,6 +81,7 @@ def baselines() -> dict[str, Method]:
     choices: dict[str, Callable[[Round], np.ndarray]] = {
         "gp-al": functools.partial(_gp_al, "gp-al", acquisition.entropy),
         "gp-al-variance": functools.partial(_gp_al, "gp-al-variance", acquisition.integrated_variance),
+        "maximin": _maximin,
         "sobol": _sobol,
         "random": _random,
     }
@@ -125,19 +115,54 @@ def _sobol_sequence(task: str, dim: int, seed: int, power: int) -> np.ndarray:
     return qmc.Sobol(dim, rng=generator(task, seed, "sobol")).random_base2(power)
 
 
+def _maximin(state: Round) -> np.ndarray:
+    """The candidate farthest from its nearest labelled point."""
+    candidates, available = _candidates("maximin", state)
+    distance = np.full(available.shape, np.inf)
+    for i in np.flatnonzero(state.mask[0]):
+        distance = np.minimum(distance, np.square(candidates - state.x[:, None, i]).sum(-1))
+    best = np.where(available, distance, -1).argmax(1)
+    return candidates[np.arange(len(best)), best]
+
+
 def _gp_al(name: str, score: Callable, state: Round) -> np.ndarray:
-    """Refit the model, score fresh uniform candidates or the remaining pool, take the best."""
-    if state.available is None:
-        shape = (CANDIDATES, state.task.dim)
-        candidates = np.stack(
-            [generator(state.task.name, seed, name, state.step).random(shape) for seed in state.seeds]
-        )
-        available = np.ones(candidates.shape[:2], bool)
-    else:
-        candidates = np.broadcast_to(state.task.test_x, (len(state.seeds), *state.task.test_x.shape))
-        available = state.available
+    """Refit the model, score the candidates, take the best."""
+    candidates, available = _candidates(name, state)
     best = acquisition.select(score, state.x, state.y, state.mask, candidates, available)
     return candidates[np.arange(len(best)), best]
+
+
+def _candidates(name: str, state: Round) -> tuple[np.ndarray, np.ndarray]:
+    """Fresh uniform points or the whole pool ``[S, m, D]``, and which of them may be taken ``[S, m]``."""
+    if state.available is not None:
+        pool = np.broadcast_to(state.task.test_x, (len(state.seeds), *state.task.test_x.shape))
+        return pool, state.available
+    shape = (CANDIDATES, state.task.dim)
+    streams = [generator(state.task.name, seed, name, state.step) for seed in state.seeds]
+    candidates = np.stack([stream.random(shape) for stream in streams])
+    return candidates, np.ones(candidates.shape[:2], bool)
+
+
+def from_function(name: str, function: Callable[[History], object], fingerprint: str = "") -> Method:
+    """Any callable that takes a history and returns the next input ``[D]`` in the unit cube.
+
+    The history has room for all points of the run, so that a compiled callable compiles once; those measured
+    are ``history.x[history.mask]`` and ``history.y[history.mask]``.
+    """
+
+    def one(state: Round, i: int) -> np.ndarray:
+        x = np.asarray(function(History(state.x[i], state.y[i], state.mask[i])), float)
+        if x.shape != (state.task.dim,) or not ((x >= 0) & (x <= 1)).all():
+            task = state.task
+            raise ValueError(
+                f"--method {name} must return {task.dim} numbers from 0 to 1 on {task.name}, got {x}."
+            )
+        return x
+
+    def choose(state: Round) -> np.ndarray:
+        return np.stack([one(state, i) for i in range(len(state.seeds))])
+
+    return Method(name, choose, lambda state: lambda: one(state, 0), fingerprint)
 
 
 def from_policy(name: str, policy: Policy, blind: bool = False) -> Method:
@@ -148,7 +173,12 @@ def from_policy(name: str, policy: Policy, blind: bool = False) -> Method:
         return History(jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32), jnp.asarray(mask))
 
     def choose(state: Round) -> np.ndarray:
-        return np.asarray(_propose_many(policy, history(state.x, state.y, state.mask)), float)
+        many = history(state.x, state.y, state.mask)
+        if state.available is None:
+            return np.asarray(_propose_many(policy, many), float)
+        pool = jnp.asarray(state.task.test_x, jnp.float32)
+        rows = _propose_rows(policy, many, pool, jnp.asarray(state.available))
+        return state.task.test_x[np.asarray(rows)]
 
     def prepare(state: Round):
         one = history(state.x[0], state.y[0], state.mask[0])
@@ -161,20 +191,4 @@ def from_policy(name: str, policy: Policy, blind: bool = False) -> Method:
 
 
 _propose_many = jax.jit(jax.vmap(propose, in_axes=(None, 0)))
-
-
-def shipped_methods(dim: int) -> tuple[dict[str, Method], list[str]]:
-    """The methods of the shipped policies for this dimension, and the names of those not shipped."""
-    prefixes = {
-        name: f"dim{dim}-T" if name in ("alx", "blind") else f"{name}-dim{dim}-T"
-        for name in LABELS
-        if name not in baselines()
-    }
-    methods, missing = {}, []
-    for name, prefix in prefixes.items():
-        files = [file for file in shipped() if file.startswith(prefix)]
-        if files:
-            methods[name] = from_policy(name, load(files[0]), blind=name == "blind")
-        else:
-            missing.append(name)
-    return methods, missing
+_propose_rows = jax.jit(jax.vmap(propose_from_pool, in_axes=(None, 0, None, 0)))

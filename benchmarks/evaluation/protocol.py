@@ -1,7 +1,7 @@
 """How methods are compared: paired seeds, the same model for all, an RMSE after every query.
 
-For one seed all methods start from the same labelled point, meet the same noise in the same order, and are
-judged on the same test points by the same GP, refitted after every query.
+For one seed all methods have the same number of points, start from the same labelled one, meet the same noise
+in the same order, and are judged on the same test points by the same GP, fitted to what each has measured.
 """
 
 import hashlib
@@ -23,6 +23,7 @@ __all__ = [
     "default_budget",
     "errors",
     "fingerprint",
+    "judged",
     "learning_curve",
     "queries",
     "run",
@@ -36,21 +37,27 @@ SEEDS_TOGETHER = model.BLOCK
 
 
 def default_budget(dim: int) -> int:
-    """The T that policies of this dimension are trained for."""
-    return 10 * dim
+    """10 queries for each input, as in the paper, but no more than 30."""
+    return 10 * min(dim, 3)
+
+
+def judged(dim: int, size: int) -> list[int]:
+    """After how many points the model is fitted and judged: all, or every fifth where fits take long."""
+    return [n for n in range(1, size + 1) if dim < 3 or n % 5 == 1 or n == size]
 
 
 def fingerprint(task: Task, method: Method, budget: int) -> str:
     """Rows with the same fingerprint, task, method and seed are the same experiment."""
-    parts = (VERSION, N_INIT, budget, task.name, task.fingerprint, method.name, method.fingerprint)
+    parts = (VERSION, method.given, budget, task.name, task.fingerprint, method.name, method.fingerprint)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def run(task: Task, method: Method, seeds: Sequence[int], budget: int) -> list[dict[str, Any]]:
-    """One row per seed: its queries, the RMSE before the first and after every query, the times."""
+    """One row per seed: its points, the RMSE after as many of them as were judged, the times."""
     padded = [*seeds, *[seeds[0]] * (SEEDS_TOGETHER - len(seeds))]
     x, y = queries(task, method, padded, budget)
-    rmse = learning_curve(task, x, y)
+    counts = judged(task.dim, y.shape[1])
+    rmse = learning_curve(task, x, y, counts)
     seconds, compile_seconds = _query_seconds(task, method, seeds, x, y)
     return [
         {
@@ -58,6 +65,7 @@ def run(task: Task, method: Method, seeds: Sequence[int], budget: int) -> list[d
             "method": method.name,
             "seed": int(seed),
             "fingerprint": fingerprint(task, method, budget),
+            "judged": counts,
             "rmse": rmse[i].tolist(),
             "query_seconds": seconds[i].tolist(),
             "compile_seconds": compile_seconds,
@@ -69,31 +77,32 @@ def run(task: Task, method: Method, seeds: Sequence[int], budget: int) -> list[d
 
 
 def queries(task: Task, method: Method, seeds: Sequence[int], budget: int) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs ``[S, N_INIT + budget, D]`` and labels: the initial points, then the queries in order."""
+    """Inputs ``[S, N_INIT + budget, D]`` and labels: the given points, then the queries in order."""
     count, size = len(seeds), N_INIT + budget
     x, y = np.zeros((count, size, task.dim)), np.zeros((count, size))
     noise = task.noise * np.stack([generator(task.name, s, "noise").standard_normal(size) for s in seeds])
-    starts = [generator(task.name, s, "start").random((N_INIT, task.dim)) for s in seeds]
+    starts = [generator(task.name, s, "start").random((method.given, task.dim)) for s in seeds]
     if task.is_pool:
-        draws = [generator(task.name, s, "start").permutation(len(task.test_x))[:N_INIT] for s in seeds]
+        draws = [
+            generator(task.name, s, "start").permutation(len(task.test_x))[: method.given] for s in seeds
+        ]
         starts = [task.test_x[draw] for draw in draws]
     available = np.ones((count, len(task.test_x)), bool) if task.is_pool else None
     for step in range(size):
-        if step < N_INIT:
+        if step < method.given:
             proposal = np.stack([start[step] for start in starts])
         else:
-            proposal = method.choose(_round(task, seeds, x, y, step, available))
+            proposal = method.choose(_round(task, method, seeds, x, y, step, available))
         x[:, step], y[:, step] = _label(task, proposal, available)
         y[:, step] += noise[:, step]
     return x, y
 
 
-def _round(task: Task, seeds: Sequence[int], x, y, filled: int, available) -> Round:
+def _round(task: Task, method: Method, seeds: Sequence[int], x, y, filled: int, available) -> Round:
     mask = np.broadcast_to(np.arange(x.shape[1]) < filled, y.shape)
     x, y = np.where(mask[..., None], x, 0), np.where(mask, y, 0)
-    return Round(
-        task, filled - N_INIT + 1, seeds, x, y, mask, None if available is None else available.copy()
-    )
+    step = filled - method.given + 1
+    return Round(task, step, seeds, x, y, mask, None if available is None else available.copy())
 
 
 def _label(task: Task, proposal: np.ndarray, available: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -107,11 +116,13 @@ def _label(task: Task, proposal: np.ndarray, available: np.ndarray | None) -> tu
     return task.test_x[nearest], task.test_y[nearest]
 
 
-def learning_curve(task: Task, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """RMSE ``[S, n]`` of the model fitted to the first 1, 2 .. n points of ``x [S, n, D]``, ``y [S, n]``."""
-    count, size = y.shape
-    prefixes = np.tile(np.tril(np.ones((size, size), bool)), (count, 1))
-    return errors(task, np.repeat(x, size, 0), np.repeat(y, size, 0), prefixes).reshape(count, size)
+def learning_curve(task: Task, x: np.ndarray, y: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+    """RMSE ``[S, k]`` of the model fitted to the first points of ``x [S, n, D]``, ``y [S, n]``, as many as
+    each of the k ``counts`` says."""
+    prefixes = np.arange(y.shape[1]) < np.asarray(counts)[:, None]
+    repeat = len(counts)
+    rmse = errors(task, np.repeat(x, repeat, 0), np.repeat(y, repeat, 0), np.tile(prefixes, (len(y), 1)))
+    return rmse.reshape(len(y), repeat)
 
 
 def errors(task: Task, x: np.ndarray, y: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -138,17 +149,17 @@ def _query_seconds(task: Task, method: Method, seeds, x, y) -> tuple[np.ndarray,
 
     Labelling and refitting after the last query are not part of it.
     """
-    steps = range(N_INIT, x.shape[1])
-    seconds = np.zeros((len(seeds), len(steps)))
+    seconds = np.zeros((len(seeds), x.shape[1] - method.given))
     compile_seconds = 0.0
     for i, seed in enumerate(seeds):
         available = np.ones((1, len(task.test_x)), bool) if task.is_pool else None
         for filled in range(x.shape[1]):
-            if filled >= N_INIT:
-                call = method.prepare(_round(task, [seed], x[i : i + 1], y[i : i + 1], filled, available))
-                if i == 0 and filled == N_INIT:
+            if filled >= method.given:
+                one = (x[i : i + 1], y[i : i + 1])
+                call = method.prepare(_round(task, method, [seed], *one, filled, available))
+                if i == 0 and filled == method.given:
                     compile_seconds = _seconds(call)
-                seconds[i, filled - N_INIT] = _seconds(call)
+                seconds[i, filled - method.given] = _seconds(call)
             _label(task, x[i : i + 1, filled], available)
     return seconds, max(compile_seconds - float(seconds[0, 0]), 0.0)
 

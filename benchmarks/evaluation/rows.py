@@ -13,7 +13,7 @@ from typing import Any
 
 from alx.io import files
 
-__all__ = ["append", "read", "write_csv"]
+__all__ = ["append", "judged", "read", "write_csv"]
 
 Row = dict[str, Any]
 FIELDS = {"task", "method", "seed", "fingerprint", "rmse", "query_seconds", "compile_seconds", "x", "y"}
@@ -53,8 +53,16 @@ def _is_row(row: Any) -> bool:
         and all(map(_are_numbers, (*curves, [row["compile_seconds"]])))
         and isinstance(points, list)
         and all(_are_numbers(point) and len(point) == len(points[0]) > 0 for point in points)
-        and len(points) == len(row["y"]) == len(row["rmse"]) >= len(row["query_seconds"]) > 0
+        and len(points) == len(row["y"]) >= len(row["query_seconds"]) > 0
+        and _are_numbers(judged(row))
+        and len(judged(row)) == len(row["rmse"])
+        and judged(row)[-1] == len(points)
     )
+
+
+def judged(row: Row) -> list[int]:
+    """After how many points the RMSE of each entry was taken; after every one unless the row says so."""
+    return row.get("judged", list(range(1, len(row["x"]) + 1)))
 
 
 def _are_numbers(values: Any) -> bool:
@@ -70,18 +78,18 @@ def append(path: Path, rows: list[Row]) -> None:
 
 
 def write_csv(path: Path, rows: list[Row]) -> None:
-    """The same rows flat, one line per query, for a spreadsheet; step 0 is before the first query."""
+    """The same rows flat, one line per point, for a spreadsheet; what was not measured is left empty."""
     dim = max(len(row["x"][0]) for row in rows)
     inputs, origin = [f"x{d + 1}" for d in range(dim)], ["command", "versions", "commit", "device"]
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["task", "method", "seed", "step", *inputs, "y", "rmse", "query_seconds", *origin])
+    writer.writerow(["task", "method", "seed", "point", *inputs, "y", "rmse", "query_seconds", *origin])
     for row in rows:
         seconds = [""] * (len(row["x"]) - len(row["query_seconds"])) + row["query_seconds"]
+        rmse = dict(zip(judged(row), row["rmse"], strict=True))
         made = [row.get("environment", {}).get(key, "") for key in origin]
-        for step, (x, y, rmse, second) in enumerate(
-            zip(row["x"], row["y"], row["rmse"], seconds, strict=True)
-        ):
+        for n, (x, y, second) in enumerate(zip(row["x"], row["y"], seconds, strict=True), 1):
             padded = [*x, *[""] * (dim - len(x))]
-            writer.writerow([row["task"], row["method"], row["seed"], step, *padded, y, rmse, second, *made])
+            who = [row["task"], row["method"], row["seed"], n]
+            writer.writerow([*who, *padded, y, rmse.get(n, ""), second, *made])
     files.write_bytes(path, text.getvalue().encode())

@@ -11,15 +11,15 @@ import scipy
 
 from alx.io import lock, provenance
 from alx.io.store import load, read_record
-from alx.network.policy import Policy
-from benchmarks.evaluation import protocol, rows, tasks
+from alx.network.policy import Policy, PolicyConfig
+from benchmarks.evaluation import plugin, protocol, registry, rows, suites, tasks
 from benchmarks.evaluation.data import Unavailable
-from benchmarks.evaluation.methods import LABELS, Method, baselines, from_policy, shipped_methods
+from benchmarks.evaluation.methods import Method, from_policy
+from benchmarks.evaluation.registry import label
+from benchmarks.evaluation.results import FILE
 from benchmarks.evaluation.tasks import Task
 
 __all__ = ["Plan", "Unit", "environment", "load_tasks", "plan", "run"]
-
-FILE = "rows.jsonl"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,29 +34,40 @@ class Unit:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """All units, what is left out and why, and the training records of the user's policies."""
+    """All units, what is left out and why, and the training records of the user's policies.
+
+    ``methods`` says by name, in the order of the tables, how many points each is given.
+    """
 
     tasks: list[Task]
-    methods: list[str]
+    methods: dict[str, int]
     units: list[Unit]
     notes: list[str]
     records: dict[str, dict[str, Any]]
 
 
 def load_tasks(
-    suite: str, csv: Path | None, target: str | None, data_dir: Path | None
+    suite: str,
+    csv: Path | None = None,
+    target: str | None = None,
+    data_dir: Path | None = None,
+    own: tuple[str, ...] = (),
 ) -> tuple[list[Task], list[str]]:
-    """The tasks of a suite or of a comma-separated list, and a sentence for each that cannot be had."""
-    names = [name for name in suite.split(",") if name] if suite not in tasks.SUITES else tasks.SUITES[suite]
-    unknown = [name for name in names if name not in tasks.TASKS]
-    if unknown:
-        known = ", ".join((*tasks.SUITES, *tasks.TASKS))
-        raise ValueError(f"--suite has {', '.join(unknown)}, which is no task; known are {known}.")
+    """The tasks of suites and names with commas between, the user's own, and a sentence for each not there.
+
+    Args:
+        suite: suites and tasks.
+        csv: a table, as a pool.
+        target: the column of it to be learned.
+        data_dir: where LGBB's file is.
+        own: ``module:function`` of each task of the user's own.
+    """
     makers: list[Callable[[], Task]] = [
-        lambda name=name: tasks.TASKS[name](data_dir) for name in dict.fromkeys(names)
+        lambda name=name: suites.TASKS[name](data_dir) for name in suites.names(suite)
     ]
     if csv is not None:
         makers.append(lambda: tasks.from_csv(csv, target))
+    makers += [lambda name=name: plugin.task(name) for name in own]
     found, notes = [], []
     for make in makers:
         try:
@@ -65,67 +76,95 @@ def load_tasks(
             notes.append(f"Not run: {error}")
     if not found:
         raise ValueError(" ".join(notes).replace("Not run: ", "") or "--suite names no task.")
+    twice = {task.name for task in found if sum(other.name == task.name for other in found) > 1}
+    if twice:
+        raise ValueError(f"--task: two tasks are called {', '.join(sorted(twice))}; give them other names.")
     return found, notes
 
 
 def plan(
-    found: list[Task], policies: tuple[str, ...], chosen: str | None, seeds: int, budget: int | None
+    found: list[Task],
+    policies: tuple[str, ...] = (),
+    chosen: str | None = None,
+    seeds: int = 20,
+    budget: int | None = None,
+    added: tuple[str, ...] = (),
 ) -> Plan:
-    """Which methods run on which tasks; what cannot is said in a note."""
+    """Which methods run on which tasks; what cannot is said in a note.
+
+    Args:
+        found: the tasks.
+        policies: policy files.
+        chosen: only these methods, with commas between; the default ones and all of the user's own if None.
+        seeds: how many.
+        budget: queries of a method that is given one point; `protocol.default_budget` if None.
+        added: methods to run beside, by name or as ``module:function``.
+    """
     own = {name: (load(path), path) for name, path in _names(policies).items()}
-    order = [*own, *LABELS]
-    wanted = order if chosen is None else list(dict.fromkeys(name for name in chosen.split(",") if name))
-    unknown = [name for name in wanted if name not in order]
-    if unknown or not wanted:
-        raise ValueError(f"--methods has {', '.join(unknown) or 'no name'}; known are {', '.join(order)}.")
-    wanted = [name for name in order if name in wanted]
+    taken = {*own, *registry.LABELS}
+    functions = [plugin.method(name, taken) for name in added if ":" in name]
+    known = [*(method.name for method in functions), *own]
+    wanted = registry.names(",".join(["default", *known]) if chosen is None else chosen, known)
+    beside = {*(m.name for m in functions), *(name for name in added if ":" not in name)}
+    wanted = registry.names(",".join([*wanted, *beside]), known)
     by_dim, notes = {}, []
     for dim in sorted({task.dim for task in found}):
-        by_dim[dim], new = _methods(dim, {name: policy for name, (policy, _) in own.items()}, wanted)
+        policies_ = {name: policy for name, (policy, _) in own.items()}
+        by_dim[dim], new = _methods(dim, policies_, functions, wanted)
         notes += new
     fitting, units = [], []
     for task in found:
         length = budget or protocol.default_budget(task.dim)
-        if task.is_pool and protocol.N_INIT + length > len(task.test_x):
+        size = protocol.N_INIT + length
+        if task.is_pool and size > len(task.test_x):
             most = len(task.test_x) - protocol.N_INIT
             notes.append(
                 f"Not run: {task.name} has room for {most} queries, so --budget must be at most {most}."
             )
             continue
         fitting.append(task)
-        for method in by_dim[task.dim]:
-            groups = range(0, seeds, protocol.SEEDS_TOGETHER)
-            units += [
-                Unit(task, method, tuple(range(i, min(i + protocol.SEEDS_TOGETHER, seeds))), length)
-                for i in groups
-            ]
+        late = [m for m in by_dim[task.dim] if m.given >= size]
+        notes += [f"Not run: {label(m.name)} on {task.name}, which has {size} points in all." for m in late]
+        groups = range(0, seeds, protocol.SEEDS_TOGETHER)
+        units += [
+            Unit(task, method, tuple(range(i, min(i + protocol.SEEDS_TOGETHER, seeds))), length)
+            for method in by_dim[task.dim]
+            if method not in late
+            for i in groups
+        ]
     if not units:
         raise ValueError(" ".join(notes))
-    present = {unit.method.name for unit in units}
-    records = {name: read_record(path) for name, (_, path) in own.items() if name in present}
-    return Plan(fitting, [name for name in wanted if name in present], units, notes, records)
+    present = {unit.method.name: unit.method.given for unit in units}
+    # The general policy has no number of inputs, by which training objectives are compared.
+    single = {name for name, (policy, _) in own.items() if isinstance(policy.config, PolicyConfig)}
+    records = {name: read_record(own[name][1]) for name in wanted if name in single & present.keys()}
+    return Plan(fitting, {name: present[name] for name in wanted if name in present}, units, notes, records)
 
 
 def _names(policies: tuple[str, ...]) -> dict[str, str]:
     """A name for every policy file: its stem, or its whole path where stems meet."""
     stems = [Path(path).stem for path in policies]
-    taken = {stem for stem in stems if stems.count(stem) > 1} | LABELS.keys()
+    taken = {stem for stem in stems if stems.count(stem) > 1} | registry.LABELS.keys()
     return {path if stem in taken else stem: path for stem, path in zip(stems, policies, strict=True)}
 
 
-def _methods(dim: int, own: dict[str, Policy], wanted: list[str]) -> tuple[list[Method], list[str]]:
-    shipped, missing = shipped_methods(dim)
-    available = baselines() | shipped
-    available |= {name: from_policy(name, policy) for name, policy in own.items() if policy.config.dim == dim}
-    misfits = [name for name in own if name in wanted and name not in available]
+def _methods(
+    dim: int, own: dict[str, Policy], functions: list[Method], wanted: list[str]
+) -> tuple[list[Method], list[str]]:
+    found, missing = registry.available(dim)
+    found |= {method.name: method for method in functions}
+    dims = {name: getattr(policy.config, "dim", dim) for name, policy in own.items()}
+    found |= {name: from_policy(name, policy) for name, policy in own.items() if dims[name] == dim}
+    misfits = [name for name in own if name in wanted and name not in found]
     notes = []
     if misfits:
-        others = ", ".join(f"{name} (D = {own[name].config.dim})" for name in misfits)
+        others = ", ".join(f"{name} (D = {dims[name]})" for name in misfits)
         notes.append(f"Not run at D = {dim}, for they were trained for another dimension: {others}.")
-    absent = [name for name in missing if name in wanted]
-    if absent:
-        notes.append(f"Not run at D = {dim}, for no policy is shipped: {', '.join(absent)}.")
-    return [available[name] for name in wanted if name in available], notes
+    for reason in dict.fromkeys(missing.values()):
+        absent = [name for name, why in missing.items() if why == reason and name in wanted]
+        if absent:
+            notes.append(f"Not run at D = {dim}, for {reason}: {', '.join(absent)}.")
+    return [found[name] for name in wanted if name in found], notes
 
 
 def run(planned: Plan, out: Path, origin: dict[str, Any]) -> Iterator[tuple[Unit, bool]]:

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import wilcoxon
 
-__all__ = ["Summary", "curves", "final", "p_below", "summarize", "summary"]
+from benchmarks.evaluation.rows import judged
+
+__all__ = ["Summary", "curves", "final", "p_below", "paired", "summarize", "summary"]
 
 SIGNIFICANT = 0.05
 
@@ -53,7 +55,7 @@ def summary(rows: list[dict[str, Any]], task: str, method: str) -> Summary:
     last = np.array(list(final(rows, task, method).values()))
 
     def against(rival: str) -> float | None:
-        pairs = _paired(final(rows, task, method), final(rows, task, rival))
+        pairs = paired(rows, task, method, rival)
         return p_below(*pairs) if method != rival and len(pairs[0]) else None
 
     return Summary(
@@ -75,9 +77,10 @@ def final(rows: list[dict[str, Any]], task: str, method: str) -> dict[int, float
     return {row["seed"]: row["rmse"][-1] for row in _select(rows, task, method)}
 
 
-def curves(rows: list[dict[str, Any]], task: str, method: str) -> np.ndarray:
-    """RMSE ``[seeds, T + 1]``."""
-    return np.array([row["rmse"] for row in _select(rows, task, method)])
+def curves(rows: list[dict[str, Any]], task: str, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """After how many points it was judged ``[k]``, and the RMSE ``[seeds, k]``."""
+    own = _select(rows, task, method)
+    return np.array(judged(own[0]) if own else []), np.array([row["rmse"] for row in own])
 
 
 def standard_error(values: np.ndarray) -> float:
@@ -93,7 +96,9 @@ def p_below(ours: np.ndarray, theirs: np.ndarray) -> float:
     return float(result.pvalue)
 
 
-def _paired(ours: dict[int, float], theirs: dict[int, float]) -> tuple[np.ndarray, np.ndarray]:
+def paired(rows: list[dict[str, Any]], task: str, method: str, rival: str) -> tuple[np.ndarray, np.ndarray]:
+    """The final RMSEs of two methods on the seeds that both have run."""
+    ours, theirs = final(rows, task, method), final(rows, task, rival)
     seeds = sorted(ours.keys() & theirs.keys())
     return np.array([ours[s] for s in seeds]), np.array([theirs[s] for s in seeds])
 

@@ -6,11 +6,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.evaluation.methods import LABELS
+from benchmarks.evaluation.comparison import verdict
+from benchmarks.evaluation.registry import label
 from benchmarks.evaluation.statistics import Summary, summarize
 from benchmarks.evaluation.tasks import Task
 
-__all__ = ["Evaluation", "console_tables", "grid", "label", "legend", "markdown"]
+__all__ = ["Evaluation", "console_tables", "every_number", "grid", "legend", "markdown", "points", "sentence"]
 
 EXTRA = ("p vs Random", "p vs GP AL", "query ms", "compile s")
 LEGEND = (
@@ -26,7 +27,7 @@ class Evaluation:
 
     Attributes:
         tasks: those that were run.
-        methods: names in the order of the tables.
+        methods: names in the order of the tables, and how many points each is given.
         rows: one per task, method and seed.
         seeds: how many were asked for.
         notes: what was not run, and why; one sentence each.
@@ -35,7 +36,7 @@ class Evaluation:
     """
 
     tasks: list[Task]
-    methods: list[str]
+    methods: dict[str, int]
     rows: list[dict[str, Any]]
     seeds: int
     notes: list[str]
@@ -47,11 +48,6 @@ class Evaluation:
         return sorted({task.dim for task in self.tasks})
 
 
-def label(method: str) -> str:
-    """The name of a method as people read it."""
-    return LABELS.get(method, method)
-
-
 def cell(summary: Summary | None) -> str:
     """mean ± standard error, and the marks."""
     return "" if summary is None else f"{summary.mean:.3f} ±{summary.error:.3f}{summary.marks}"
@@ -60,7 +56,9 @@ def cell(summary: Summary | None) -> str:
 def grid(evaluation: Evaluation, dim: int) -> tuple[list[str], list[list[str]], list[list[bool]]]:
     """Header, body and which cells are the best of their task, for the tasks of one dimension."""
     tasks = [task.name for task in evaluation.tasks if task.dim == dim]
-    found = {(s.task, s.method): s for t in tasks for s in summarize(evaluation.rows, t, evaluation.methods)}
+    found = {
+        (s.task, s.method): s for t in tasks for s in summarize(evaluation.rows, t, [*evaluation.methods])
+    }
     best = {t: min(s.mean for (task, _), s in found.items() if task == t) for t in tasks}
     body, bold = [], []
     for method in evaluation.methods:
@@ -83,7 +81,28 @@ def _milliseconds(value: float) -> str:
 
 
 def legend(evaluation: Evaluation) -> str:
-    return LEGEND.format(seeds=evaluation.seeds)
+    """What the numbers of the tables are."""
+    return f"{LEGEND.format(seeds=evaluation.seeds)} {points(evaluation)}"
+
+
+def points(evaluation: Evaluation) -> str:
+    """How many points each method had, in a sentence."""
+    dims = {task.name: task.dim for task in evaluation.tasks}
+    sizes = sorted({(dims[row["task"]], len(row["x"])) for row in evaluation.rows})
+    total = " and ".join(f"{n} points (D = {dim})" for dim, n in sizes)
+    by_given: dict[int, list[str]] = {}
+    for method, given in evaluation.methods.items():
+        by_given.setdefault(given, []).append(label(method))
+    parts = [
+        f"{given} for {' and '.join(map(repr, names))}" for given, names in by_given.items() if given != 1
+    ]
+    given = ", ".join([*parts, "1 for all others" if parts else "1"])
+    return f"Each method had {total} in all, of which some were given at random: {given}."
+
+
+def sentence(evaluation: Evaluation) -> str:
+    """The verdict."""
+    return verdict(evaluation.rows, [task.name for task in evaluation.tasks], [*evaluation.methods])
 
 
 def console_tables(evaluation: Evaluation, console: Console) -> None:
@@ -97,11 +116,12 @@ def console_tables(evaluation: Evaluation, console: Console) -> None:
             table.add_row(*(f"[bold]{c}[/bold]" if b else c for c, b in zip(line, marks, strict=True)))
         console.print(table)
     console.print(legend(evaluation), style="dim")
+    console.print(sentence(evaluation), markup=False)
 
 
 def markdown(evaluation: Evaluation) -> str:
     """The tables with every number, in Markdown."""
-    parts = ["# Evaluation", "", legend(evaluation), ""]
+    parts = ["# Evaluation", "", sentence(evaluation), "", legend(evaluation), ""]
     for dim in evaluation.dims:
         header, body, bold = grid(evaluation, dim)
         body = [
@@ -110,17 +130,19 @@ def markdown(evaluation: Evaluation) -> str:
         ]
         parts += [_markdown_table(header, body), ""]
     parts += ["## Every number", ""]
-    header = ["task", "method", "mean", "error", "median", "seeds", *EXTRA]
-    body = [
-        _numbers(s)
-        for task in evaluation.tasks
-        for s in summarize(evaluation.rows, task.name, evaluation.methods)
-    ]
-    parts += [_markdown_table(header, body), ""]
+    parts += [_markdown_table(*every_number(evaluation)), ""]
     parts += [f"- {note}" for note in evaluation.notes] + [""] * bool(evaluation.notes)
     parts += ["## How it was made", ""]
     parts += [f"- {key}: `{value}`" for key, value in evaluation.environment.items()]
     return "\n".join(parts) + "\n"
+
+
+def every_number(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
+    """Header and body of the long table."""
+    header = ["task", "method", "mean", "error", "median", "seeds", *EXTRA]
+    methods = [*evaluation.methods]
+    found = (s for task in evaluation.tasks for s in summarize(evaluation.rows, task.name, methods))
+    return header, [_numbers(s) for s in found]
 
 
 def _numbers(s: Summary) -> list[str]:

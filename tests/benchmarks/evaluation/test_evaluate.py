@@ -92,11 +92,12 @@ def test_another_budget_in_the_same_directory_is_refused(whole, capsys, run):
 class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
-        self.sources, self.tags = [], set()
+        self.sources, self.tags, self.figures = [], set(), 0
 
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
-        self.sources += [value for name, value in attrs if name in ("src", "href")]
+        self.figures += tag == "svg"
+        self.sources += [value for name, value in attrs if name in ("src", "href", "xlink:href")]
 
 
 def test_the_report_holds_every_figure_and_fetches_nothing(whole):
@@ -104,13 +105,17 @@ def test_the_report_holds_every_figure_and_fetches_nothing(whole):
     page = Page()
     page.feed(text)
     figures = list((whole / "figures").glob("*.png"))
-    # figure 2 and curves of two tasks, the queries of GP AL and Random on both
-    assert len(figures) == 8
-    assert sum(s.startswith("data:image/png;base64,") for s in page.sources) == 8
-    assert all(source.startswith("data:") for source in page.sources)
-    assert not page.tags & {"script", "iframe", "object"}
+    # differences, figure 2 and curves of two tasks, the queries of GP AL and Random on both
+    assert len(figures) == page.figures == 10
+    # All there is to fetch lies beside the page, and only when it is pressed.
+    files = {"rows.csv", "rows.jsonl", "tables.md"}
+    others = [s for s in page.sources if not s.startswith(("data:", "#"))]
+    assert sorted(others) == sorted(files)
+    assert all((whole / file).is_file() for file in files)
+    assert not page.tags & {"iframe", "object", "link rel"}
+    assert "default-src 'none'" in text
     assert "@import" not in text
-    assert "url(" not in text
+    assert set(re.findall(r"url\((.)", text)) <= {"#"}
     assert 'name="viewport"' in text
     assert "holds no lgbb_original.txt" in text
     assert "python evaluate.py --suite sin,airline,lgbb" in text
@@ -185,12 +190,23 @@ def test_a_users_table_is_a_task(run, tmp_path):
         (["--csv", "text.csv", "--target", "y"], "data row 1, column x holds 'abc'"),
         (["--target", "y"], "--target is y, but without --csv"),
         (["--suite", "lgbb", "--data-dir", "."], "holds no lgbb_original.txt"),
+        (
+            ["--suite", "sin", "--method", "nowhere:f"],
+            "--method is nowhere:f, but nowhere cannot be imported",
+        ),
+        (["--suite", "sin", "--method", "json:f"], "--method is json:f, but json has no function f"),
+        (["--suite", "sin", "--method", "bar"], "--methods has bar; known are"),
+        (["--task", "json:f"], "--task is json:f, but json has no function f"),
+        (
+            ["--task", "builtins:dict"],
+            "--task is builtins:dict, which returns a dict, but must return a Task",
+        ),
         (["--suite", "sin", "--methods", "static"], "Not run at D = 1, for no policy is shipped: static"),
     ],
 )
 def test_bad_input_is_one_sentence_and_no_work(arguments, says, run, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("benchmarks.evaluation.methods.shipped", list)
+    monkeypatch.setattr("benchmarks.evaluation.registry.shipped", list)
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "text.csv").write_text("x,y\nabc,1\n2,3\n")
     with pytest.raises(SystemExit) as stopped:

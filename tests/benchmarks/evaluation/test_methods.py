@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
+from alx.belief import MEAN, believe, likely
 from alx.history import History
 from alx.propose import propose, propose_from_pool
-from benchmarks.evaluation import tasks
-from benchmarks.evaluation.methods import Round, baselines, from_policy, generator, shipped_methods
+from benchmarks.evaluation import registry, tasks
+from benchmarks.evaluation.methods import Round, baselines, from_function, from_policy, generator
 
 
 def a_round(task, seeds=(0, 1, 2, 3, 4), filled=3, size=4, available=None):
@@ -14,7 +15,7 @@ def a_round(task, seeds=(0, 1, 2, 3, 4), filled=3, size=4, available=None):
     return Round(task, filled, seeds, x * mask[..., None], y * mask, mask, available)
 
 
-@pytest.mark.parametrize("name", ["gp-al", "gp-al-variance", "sobol", "random"])
+@pytest.mark.parametrize("name", ["gp-al", "gp-al-variance", "maximin", "sobol", "random"])
 def test_a_choice_depends_on_its_own_seed_only(name):
     method = baselines()[name]
     task = tasks.TASKS["branin"](None)
@@ -87,9 +88,87 @@ def test_blind_does_not_see_y(policies):
 
 
 def test_every_policy_row_is_shipped_or_named_as_missing(monkeypatch, policies):
-    files = {"dim2-T20": policies[2], "paper-dad-dim2-T20": policies[2], "dim1-T10": policies[1]}
-    monkeypatch.setattr("benchmarks.evaluation.methods.shipped", lambda: sorted(files))
-    monkeypatch.setattr("benchmarks.evaluation.methods.load", files.__getitem__)
-    methods, missing = shipped_methods(2)
-    assert set(methods) == {"alx", "blind", "paper-dad"}
-    assert missing == ["static", "paper-regularized-entropy", "paper-entropy", "paper-myopic"]
+    files = {"general": registry.untrained(), "paper-dad-dim2-T20": policies[2], "dim2-T20": policies[2]}
+    monkeypatch.setattr(registry, "shipped", lambda: sorted(files))
+    monkeypatch.setattr(registry, "load", lambda name="general": files[name])
+    methods, missing = registry.available(2)
+    assert {"alx", "learner", "learner-8", "blind", "paper-dad"} <= set(methods)
+    absent = {name for name, reason in missing.items() if reason == "no policy is shipped"}
+    assert absent == {"static", "paper-regularized-entropy", "paper-entropy", "paper-myopic"}
+    assert {*methods, *missing} == {*registry.LABELS}
+
+
+def test_every_method_has_a_name_and_every_group_its_members():
+    assert all(member in registry.LABELS for group in registry.GROUPS.values() for member in group)
+    assert registry.names("random,paper,mine", ["mine"]) == ["mine", *registry.GROUPS["paper"], "random"]
+    assert len(registry.GROUPS["default"]) <= 8
+
+
+def test_maximin_takes_the_point_with_the_emptiest_surroundings():
+    """One seed and one pool point at a time, with distances by the Euclidean norm."""
+    task = tasks.TASKS["airline"](None)
+    free = np.ones((5, 144), bool)
+    free[:, 100:] = False
+    state = a_round(task, available=free)
+    chosen = baselines()["maximin"].choose(state)
+    for i in range(5):
+        measured = state.x[i][state.mask[i]]
+        gaps = [min(np.linalg.norm(place - point) for point in measured) for place in task.test_x[:100]]
+        np.testing.assert_array_equal(chosen[i], task.test_x[int(np.argmax(gaps))])
+
+
+def test_maximin_fills_the_square():
+    """From the middle it must go to the corners; then the largest gaps are the middles of the sides."""
+    task = tasks.TASKS["branin"](None)
+    x, mask = np.zeros((1, 9, 2)), np.zeros((1, 9), bool)
+    x[0, 0], mask[0, 0] = 0.5, True
+    for n in range(1, 9):
+        x[0, n] = baselines()["maximin"].choose(Round(task, n, (0,), x, np.zeros((1, 9)), mask, None))[0]
+        mask[0, n] = True
+    corners = {(round(a), round(b)) for a, b in x[0, 1:5]}
+    assert corners == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    sides = np.abs(x[0, 5:] - 0.5)
+    np.testing.assert_allclose(np.sort(sides, 1), [[0, 0.5]] * 4, atol=0.06)
+
+
+def test_any_function_of_the_history_is_a_method():
+    """It sees what was measured, padded; what is not in the unit cube is refused by name."""
+    task = tasks.TASKS["branin"](None)
+    state = a_round(task)
+    method = from_function("mean", lambda history: history.x[history.mask].mean(0))
+    expected = np.stack([x[mask].mean(0) for x, mask in zip(state.x, state.mask, strict=True)])
+    np.testing.assert_allclose(method.choose(state), expected)
+    np.testing.assert_allclose(method.prepare(state)(), expected[0])
+    for bad in (2.0, [0.5, np.nan], [0.5, 1.1], [0.5, 0.5, 0.5]):
+        with pytest.raises(
+            ValueError, match="--method mine must return 2 numbers from 0 to 1 on branin, got"
+        ):
+            from_function("mine", lambda _, bad=bad: bad).choose(state)
+
+
+def test_untrained_the_general_policy_lowers_the_integrated_variance_most():
+    """Bayesian GP AL on a pool by linear algebra: under each likely kernel the mean variance that a label
+    would remove, weighted as the belief weighs the kernels."""
+    task = tasks.TASKS["airline"](None)
+    state = a_round(task, available=np.ones((5, 144), bool))
+    chosen = from_policy("gp-al-bayes", registry.untrained()).choose(state)
+    pool = task.test_x[:, 0]
+    for i in (0, 3):
+        x, y = state.x[i][state.mask[i]], state.y[i][state.mask[i]]
+        kernels = likely(believe(History.from_arrays(x, y)))
+        gain = np.zeros(len(pool))
+        for scale, rough, noise, size in zip(
+            kernels.inverse_scale, kernels.rough, kernels.noise, kernels.weight * kernels.signal, strict=True
+        ):
+
+            def kernel(a, b, scale=float(scale[0]), rough=bool(rough)):
+                r = np.abs(a[:, None] - b[None]) * scale
+                s = np.sqrt(5) * r
+                return MEAN + ((1 + s + s**2 / 3) * np.exp(-s) if rough else np.exp(-(r**2) / 2))
+
+            cross = kernel(x[:, 0], pool)
+            inverse = np.linalg.inv(kernel(x[:, 0], x[:, 0]) + float(noise) * np.eye(len(x)))
+            covariance = kernel(pool, pool) - cross.T @ inverse @ cross
+            gain += float(size) * (covariance**2).mean(1) / (np.diag(covariance) + float(noise))
+        assert gain[np.flatnonzero(pool == chosen[i, 0])[0]] == pytest.approx(gain.max(), rel=1e-3)
+        assert gain.min() < 0.9 * gain.max(), "the choice matters"

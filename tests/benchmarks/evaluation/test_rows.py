@@ -42,6 +42,8 @@ def test_a_half_written_end_is_cut_off_and_writing_goes_on(tmp_path, kept):
         json.dumps(a_row(x=[[0.2], [0.4, 0.5]])),
         json.dumps(a_row(seed="0")),
         json.dumps(a_row(task=["sin"])),
+        json.dumps(a_row(judged=[1])),
+        json.dumps(a_row(judged=[2, 1])),
     ],
 )
 def test_a_foreign_file_is_refused_and_kept(tmp_path, line):
@@ -56,7 +58,16 @@ def test_a_csv_has_a_line_per_point(tmp_path):
     flat = a_row(x=[[0.2, 0.3], [0.4, 0.6]], environment={"device": "cpu"})
     rows.write_csv(tmp_path / "rows.csv", [a_row(environment={"command": "again"}), flat])
     lines = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()))
-    assert [line["step"] for line in lines] == ["0", "1", "0", "1"]
-    assert list(lines[1].values())[:9] == ["sin", "random", "0", "1", "0.4", "", "2.0", "0.5", "0.1"]
+    assert [line["point"] for line in lines] == ["1", "2", "1", "2"]
+    assert list(lines[1].values())[:9] == ["sin", "random", "0", "2", "0.4", "", "2.0", "0.5", "0.1"]
     assert (lines[0]["command"], lines[2]["commit"], lines[3]["device"]) == ("again", "", "cpu")
     assert (lines[3]["x2"], lines[2]["query_seconds"]) == ("0.6", "")
+
+
+def test_only_what_was_judged_has_an_rmse(tmp_path):
+    row = a_row(judged=[2], rmse=[0.5])
+    rows.append(tmp_path / "rows.jsonl", [row])
+    assert rows.read(tmp_path / "rows.jsonl") == [row]
+    rows.write_csv(tmp_path / "rows.csv", [row])
+    lines = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()))
+    assert [line["rmse"] for line in lines] == ["", "0.5"]

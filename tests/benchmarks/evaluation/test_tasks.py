@@ -158,3 +158,42 @@ def test_lgbb_is_fetched_once_into_the_cache(tmp_path, monkeypatch):
         (tmp_path / "alx/lgbb.tar.gz").write_bytes(whole[:length])
         with contextlib.suppress(data.Unavailable):
             assert len(data.lgbb(None)[1]) == len(data.parse_lgbb(LGBB)[1])
+
+
+@pytest.mark.parametrize("name", ["branin", "airline"])
+def test_units_give_back_what_was_measured(name):
+    """Branin's corner and the first month of series G, from the standardised task."""
+    task = tasks.TASKS[name](None)
+    x, y = task.units.x(task.test_x), task.units.y(task.test_y)
+    if name == "branin":
+        np.testing.assert_allclose(task.units.x(np.array([[0.0, 0.0], [1.0, 1.0]])), [[-5, 0], [10, 15]])
+        np.testing.assert_allclose(y, tasks.branin(task.test_x), rtol=1e-9)
+    else:
+        assert (x[0, 0], y[0]) == (1949, pytest.approx(112))
+        assert (x[-1, 0], y[-1]) == (pytest.approx(1960 + 11 / 12), pytest.approx(432))
+
+
+def test_a_box_of_ones_own_is_queried_in_its_own_units():
+    seen = []
+
+    def function(x):
+        seen.append(x)
+        return x[:, 0] + 10 * x[:, 1]
+
+    task = tasks.from_box("mine", [(-1, 1), (0, 50)], function, noise=0.2, inputs=("a", "b"), output="c")
+    points = np.concatenate(seen)
+    assert points.min(0) == pytest.approx([-1, 0], abs=0.1)
+    assert points.max(0) == pytest.approx([1, 50], abs=0.1)
+    corner = task.truth(np.array([[1.0, 1.0]]))
+    assert task.units.y(corner) == pytest.approx(501)
+    assert (task.units.names, task.units.output, task.noise, task.is_pool) == (("a", "b"), "c", 0.2, False)
+    assert tasks.Units((0,), (1,)).names == ("x",)
+
+
+def test_a_pool_of_ones_own_fills_the_unit_cube():
+    x = np.array([[2.0, 30], [4, 10], [3, 20]])
+    task = tasks.from_pool("mine", x, np.array([1.0, 2, 6]))
+    np.testing.assert_allclose(task.test_x, [[0, 1], [1, 0], [0.5, 0.5]])
+    np.testing.assert_allclose(task.units.x(task.test_x), x)
+    np.testing.assert_allclose(task.units.y(task.test_y), [1, 2, 6])
+    assert task.is_pool

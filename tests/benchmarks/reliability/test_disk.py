@@ -19,7 +19,7 @@ import evaluate
 from alx.io import lock
 from alx.train import cli as train_cli
 from alx.train import run
-from benchmarks.evaluation import protocol
+from benchmarks.evaluation import protocol, rows
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 NOWHERE = "/proc/alx"  # not even root can write there
@@ -165,12 +165,12 @@ def test_the_command_says_in_one_line_how_to_go_on(tmp_path, monkeypatch, capsys
 def evaluation(tmp_path, monkeypatch, capsys):
     """Evaluate in ``tmp_path / 'out'`` and return the error; the rows come without any computation."""
 
-    def rows(task, method, seeds, budget):
+    def fresh(task, method, seeds, budget):
         row = {"task": task.name, "method": method.name, "rmse": [1.0, 0.5], "x": [[0.2], [0.4]]}
         row |= {"fingerprint": protocol.fingerprint(task, method, budget), "y": [1.0, 2.0]}
         return [row | {"seed": s, "query_seconds": [0.1], "compile_seconds": 0.0} for s in seeds]
 
-    def call(compute=rows):
+    def call(compute=fresh):
         monkeypatch.setattr(protocol, "run", compute)
         what = ["--suite", "sin", "--budget", "1", "--seeds", "6", "--methods", "random", "--out"]
         monkeypatch.setattr(sys, "argv", ["evaluate.py", *what, str(tmp_path / "out")])
@@ -178,7 +178,7 @@ def evaluation(tmp_path, monkeypatch, capsys):
             evaluate.main()
         return capsys.readouterr().err
 
-    call.rows = rows
+    call.rows = fresh
     return call
 
 
@@ -186,7 +186,7 @@ def test_evaluating_on_a_full_disk_stops_and_goes_on_when_there_is_room(evaluati
     with files_of_at_most(4000):
         assert "File too large" in evaluation()
     assert evaluation() == ""
-    assert len(evaluate.runner.rows.read(tmp_path / "out/rows.jsonl")) == 6
+    assert len(rows.read(tmp_path / "out/rows.jsonl")) == 6
     assert visible(tmp_path / "out") == [
         "figures",
         "lock",

@@ -1,0 +1,116 @@
+"""The methods by name: what each is called in tables, which run unless others are asked for, and where from.
+
+``ours`` alone decides which policy the rows 'alx' and 'alx.Learner' are.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from alx.io.store import load, shipped
+from alx.network.judge import JudgeConfig
+from alx.network.policy import Policy, init
+from benchmarks.evaluation import learners, rivals
+from benchmarks.evaluation.data import Unavailable
+from benchmarks.evaluation.methods import Method, baselines, from_policy
+
+__all__ = ["GROUPS", "LABELS", "OURS", "available", "label", "names", "ours"]
+
+LABELS = {
+    "alx": "alx (known scale)",
+    "learner": "alx.Learner",
+    "learner-8": "alx.Learner, 8 given",
+    "blind": "alx, blind (y = 0)",
+    "static": "static design",
+    "gp-al-bayes": "Bayesian GP AL",
+    "paper-regularized-entropy": "paper: reg. entropy",
+    "paper-entropy": "paper: entropy",
+    "paper-myopic": "paper: myopic",
+    "paper-dad": "paper: DAD",
+    "gp-al": "GP AL",
+    "gp-al-variance": "GP AL, int. variance",
+    "botorch": "BoTorch qNIPV",
+    "adaptive": "adaptive",
+    "maximin": "maximin",
+    "sobol": "Sobol",
+    "random": "Random",
+}
+GROUPS = {
+    "default": ("alx", "learner", "learner-8", "gp-al-bayes", "gp-al", "maximin", "sobol", "random"),
+    "paper": ("paper-regularized-entropy", "paper-entropy", "paper-myopic", "paper-dad"),
+    "ablation": ("blind", "static", "gp-al-variance"),
+    "bench": ("botorch", "adaptive"),
+}
+# The same policy in other circumstances: none of them is another's rival.
+OURS = ("alx", "learner", "learner-8", "blind")
+
+
+def label(method: str) -> str:
+    """The name of a method as people read it."""
+    return LABELS.get(method, method)
+
+
+def ours() -> Policy:
+    """The policy that users get: the general one."""
+    return load()
+
+
+def untrained() -> Policy:
+    """The general policy before its training, which is Bayesian GP active learning at a fixed cost."""
+    config = JudgeConfig()
+    # Plain arrays, as those of a policy file: whatever is compiled for that serves this one, too.
+    params = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)), init(jax.random.key(0), config))
+    return Policy(params, config)
+
+
+def _of_learners(dim: int) -> Policy:
+    """The policy of a learner for this many inputs."""
+    return _shipped(f"dim{dim}-T")
+
+
+def available(dim: int) -> tuple[dict[str, Method], dict[str, str]]:
+    """The methods for this many inputs by name, and of each other one the reason why it cannot run."""
+    makers: dict[str, Callable[[], Method]] = {
+        "alx": lambda: from_policy("alx", ours()),
+        "learner": lambda: learners.method("learner", _of_learners(dim), given=0),
+        "learner-8": lambda: learners.method("learner-8", _of_learners(dim), given=8),
+        "blind": lambda: from_policy("blind", ours(), blind=True),
+        "gp-al-bayes": lambda: from_policy("gp-al-bayes", untrained()),
+        "botorch": rivals.botorch,
+        "adaptive": lambda: rivals.adaptive(dim),
+    }
+    for name in ("static", *GROUPS["paper"]):
+        makers[name] = lambda name=name: from_policy(name, _shipped(f"{name}-dim{dim}-T"))
+    found, missing = baselines(), {}
+    for name, make in makers.items():
+        try:
+            found[name] = make()
+        except Unavailable as reason:
+            missing[name] = str(reason)
+    return found, missing
+
+
+def _shipped(prefix: str) -> Policy:
+    name = next((name for name in shipped() if name.startswith(prefix)), None)
+    if name is None:
+        raise Unavailable("no policy is shipped")
+    return load(name)
+
+
+def names(text: str, own: list[str]) -> list[str]:
+    """Names of methods from a list with commas between; a group stands for its members.
+
+    Args:
+        text: what --methods or --method says.
+        own: names the user has brought along.
+    """
+    order = [*own, *LABELS]
+    given = [name for name in text.split(",") if name]
+    unknown = [name for name in given if name not in order and name not in GROUPS]
+    if unknown or not given:
+        known = ", ".join((*GROUPS, *order))
+        raise ValueError(f"--methods has {', '.join(unknown) or 'no name'}; known are {known}.")
+    wanted = {member for name in given for member in GROUPS.get(name, (name,))}
+    return [name for name in order if name in wanted]
