@@ -12,14 +12,14 @@ import alx
 folder, rng = Path(tempfile.mkdtemp()), np.random.default_rng(0)
 (folder / "campaign.csv").write_text(
     """torque [Nm];speed [rpm];nox [ppm];date
-20,5;1000;212,3;3 May
-280;1200;671,8;3 May
-150;3400;655,1;3 May
-60;5600;402,7;4 May
-255,5;5200;917,4;4 May
-40;2800;334,9;4 May
+20,5;1000;221,3;3 May
+280;1200;853,8;3 May
+150;3400;470,1;3 May
+60;5600;437,7;4 May
+255,5;5200;881,4;4 May
+40;2800;288,9;4 May
 210;2300;619,6;5 May
-120;1500;380,2;5 May
+120;1500;464,2;5 May
 """
 )
 
