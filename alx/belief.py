@@ -9,6 +9,7 @@ lengthscale per input, a constant whose size is unknown and stands for the mean 
 units of the signal. The signal variance s2 is integrated out under an inverse gamma prior, IG(1/2, 1/4).
 """
 
+import dataclasses
 import functools
 from typing import NamedTuple
 
@@ -182,7 +183,8 @@ def add(belief: Belief, x: Array, y: Array) -> Belief:
     row = jnp.argmin(belief.mask)
     new, pivot = _new_row(belief.whitening, jnp.where(belief.mask, cross, 0.0), kernels.noise, row)
     full = belief.mask.all()
-    return belief.replace(
+    return dataclasses.replace(
+        belief,
         x=belief.x.at[row].set(jnp.where(full, belief.x[row], x)),
         y=belief.y.at[row].set(jnp.where(full, belief.y[row], y)),
         mask=belief.mask.at[row].set(True),
@@ -193,7 +195,7 @@ def add(belief: Belief, x: Array, y: Array) -> Belief:
 
 def with_outputs(belief: Belief, y: Array) -> Belief:
     """The belief after other outputs ``y [N]`` at the same points, as when they are standardised anew."""
-    return belief.replace(y=jnp.where(belief.mask, y, 0.0))
+    return dataclasses.replace(belief, y=jnp.where(belief.mask, y, 0.0))
 
 
 def evidence(belief: Belief) -> tuple[Array, Array]:

@@ -36,12 +36,12 @@ REACH = 0.6  # of the spacing of the first places, to either side, is where the 
 
 def first_places(dim: int, count: Array | int = 0) -> Array:
     """Places all over the unit cube ``[FIRST, D]``, other ones for each number of points so far."""
-    return (lattice(FIRST, dim) + _shift(count, dim, 0.5)) % 1
+    return (jnp.asarray(lattice(FIRST, dim)) + _shift(count, dim, 0.5)) % 1
 
 
 def grid_places(dim: int, count: Array | int = 0) -> Array:
     """Where the variance is averaged ``[GRID, D]``, elsewhere for each number of points so far."""
-    return (lattice(GRID, dim) + _shift(count, dim, 0.3)) % 1
+    return (jnp.asarray(lattice(GRID, dim)) + _shift(count, dim, 0.3)) % 1
 
 
 def _shift(count: Array | int, dim: int, part: float) -> Array:

@@ -7,7 +7,6 @@ belief. The network of the paper maps the history to a point by itself; of a poo
 """
 
 import functools
-import logging
 from typing import Any
 
 import jax
@@ -265,45 +264,7 @@ def propose_batch(policy: Policy, history: History, q: int, remaining: ArrayLike
     def ask(state: History, number: Array):
         x = _propose(policy, state, jnp.maximum(left - number, 1))
         row = history.capacity + number
-        return History(
-            state.x.at[row].set(x), state.y, state.mask.at[row].set(True), state.pending.at[row].set(True)
-        ), x
+        pending = jnp.asarray(state.pending).at[row].set(True)
+        return History(state.x.at[row].set(x), state.y, state.mask.at[row].set(True), pending), x
 
     return jax.lax.scan(ask, wider, jnp.arange(q))[1]
-
-
-@functools.cache
-def notice_capacity(config: PolicyConfig, capacity: int) -> None:
-    """Say once that histories of this capacity go beyond the training."""
-    logging.getLogger("alx").warning(
-        "The capacity %d is larger than the %d points this policy was trained for; "
-        "queries beyond those are outside what it has learned.",
-        capacity,
-        config.capacity,
-    )
-
-
-@jax.jit
-def keep_apart(x: Array, taken: Array, mask: Array) -> Array:
-    """``x [D]`` itself, or the nearest free place when a taken point ``[q, D]`` is too close to it.
-
-    Too close is a quarter of the side of the small cubes that q points would share the unit cube with; so
-    there always is a free place.
-    """
-    q, dim = taken.shape
-    places = _lattice(max(256, 4 * q), dim).astype(x.dtype)
-    options = jnp.concatenate([x[None], places])
-    squares = jnp.square(options[:, None] - taken).sum(-1)
-    distance = jnp.sqrt(jnp.where(mask, squares, jnp.inf).min(1))
-    detour = jnp.sqrt(jnp.square(options - x).sum(-1))
-    free = distance >= 0.25 * q ** (-1 / dim)
-    return options[jnp.argmin(jnp.where(free, detour, jnp.inf))]
-
-
-def _lattice(n: int, dim: int) -> Array:
-    """A Kronecker lattice: ``n`` points that fill the unit cube evenly, in any dimension."""
-    root = 2.0  # the generalised golden ratio, the positive root of z^(dim+1) = z + 1
-    for _ in range(64):
-        root = (1 + root) ** (1 / (dim + 1))
-    steps = root ** -jnp.arange(1.0, dim + 1)
-    return (0.5 + jnp.arange(n)[:, None] * steps) % 1

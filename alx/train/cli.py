@@ -177,7 +177,8 @@ def preset(choices: Choices, asked: bool = False) -> Config:
     """The preset that the choices lead to; `asked` for help they may be incomplete."""
     if (choices.dim is None or choices.T is None) and not asked:
         raise ValueError("--dim and --T are needed, such as --dim 2 --T 20")
-    dims, Ts = choices.dim or (2,), choices.T or (20,)
+    dims: tuple[int, ...] = choices.dim or (2,)
+    Ts: tuple[int, ...] = choices.T or (20,)
     if not choices.paper and choices.network in (None, "judge"):
         config = general.default(dims, Ts, choices.n_init or (1,))
         if choices.steps is not None:

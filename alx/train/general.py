@@ -126,8 +126,11 @@ class GeneralConfig:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "GeneralConfig":
         """The inverse of `to_json`."""
-        ranges = {name: tuple(fields[name]) for name in RANGES}
-        made = {"judge": JudgeConfig(**fields["judge"]), "prior": Prior.from_json(fields["prior"])}
+        ranges: dict[str, Any] = {name: tuple(fields[name]) for name in RANGES}
+        made: dict[str, Any] = {
+            "judge": JudgeConfig(**fields["judge"]),
+            "prior": Prior.from_json(fields["prior"]),
+        }
         return cls(**(fields | ranges | made))
 
 
