@@ -6,8 +6,12 @@ while learner.remaining:
     learner.tell(x, measure(x))
 """
 
+from pathlib import Path
+
 from alx.belief import Belief, believe
 from alx.history import History
+from alx.io.export import to_jax, to_onnx
+from alx.io.files import write_bytes
 from alx.io.store import load, save, shipped
 from alx.learner.goals import Error, Points, Time
 from alx.learner.inputs import Choice, Integer, Real
@@ -15,7 +19,7 @@ from alx.learner.learner import Learner
 from alx.learner.outputs import Output
 from alx.network.policy import Policy, PolicyConfig
 from alx.places import interval, predict
-from alx.propose import propose, propose_batch, propose_from_pool
+from alx.propose import exportable, propose, propose_batch, propose_from_pool
 from alx.version import __version__
 
 __all__ = [
@@ -33,6 +37,7 @@ __all__ = [
     "Time",
     "__version__",
     "believe",
+    "export",
     "interval",
     "load",
     "predict",
@@ -42,3 +47,17 @@ __all__ = [
     "save",
     "shipped",
 ]
+
+
+def export(policy: Policy, path: str | Path, dim: int | None = None, capacity: int | None = None) -> None:
+    """Write `propose` of a policy as one file that runs without alx, see `alx.io.export`.
+
+    Args:
+        policy: the policy.
+        path: the file; with the ending .onnx an ONNX model, with any other a jax.export artefact.
+        dim: the number of inputs; needed for the general policy, others have their own.
+        capacity: the number of points it takes; needed for the general policy, others take by default as
+            many as they were trained for.
+    """
+    convert = to_onnx if Path(path).suffix == ".onnx" else to_jax
+    write_bytes(path, convert(*exportable(policy, dim, capacity)))

@@ -9,8 +9,8 @@ from typing import Annotated
 import numpy as np
 import tyro
 
-from alx.io import export as export_formats
-from alx.io.files import read_text, write_bytes
+import alx
+from alx.io.files import read_text
 from alx.io.store import card, load, shipped
 from alx.learner.learner import Learner
 
@@ -32,16 +32,17 @@ def list_policies(name: Positional[str | None] = None) -> None:
         print(card(each).strip().splitlines()[0].lstrip("# "))
 
 
-def export(policy: Positional[str], out: Path, capacity: int | None = None) -> None:
+def export(policy: Positional[str], out: Path, dim: int | None = None, capacity: int | None = None) -> None:
     """Write a policy as one file that runs without alx.
 
     Args:
         policy: a shipped name or the path of a policy file.
         out: the file; with the ending .onnx an ONNX model, with any other a jax.export artefact.
-        capacity: the number of points it takes; what the policy was trained for by default.
+        dim: the number of inputs; needed for the general policy, others have their own.
+        capacity: the number of points it takes; needed for the general policy, what it was trained for by
+            default for others.
     """
-    convert = export_formats.to_onnx if out.suffix == ".onnx" else export_formats.to_jax
-    write_bytes(out, convert(load(policy), capacity))
+    alx.export(load(policy), out, dim, capacity)
     print(f"wrote {out}")
 
 

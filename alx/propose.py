@@ -7,6 +7,7 @@ belief. The network of the paper maps the history to a point by itself; of a poo
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -25,6 +26,7 @@ from alx.places import FIRST, describe, first_places, grid_places, places_around
 
 __all__ = [
     "decide",
+    "exportable",
     "look",
     "nearest",
     "propose",
@@ -268,3 +270,31 @@ def propose_batch(policy: Policy, history: History, q: int, remaining: ArrayLike
         return History(state.x.at[row].set(x), state.y, state.mask.at[row].set(True), pending), x
 
     return jax.lax.scan(ask, wider, jnp.arange(q))[1]
+
+
+def exportable(
+    policy: Policy, dim: int | None, capacity: int | None
+) -> tuple[Callable[..., Array], dict[str, jax.ShapeDtypeStruct]]:
+    """`propose` as a function of plain arrays, and the shapes of its arguments, for `alx.io.export`."""
+    if isinstance(policy.config, PolicyConfig):
+        dim = policy.config.dim if dim is None else dim
+        capacity = policy.config.capacity if capacity is None else capacity
+    for name, value in (("dim", dim), ("capacity", capacity)):
+        if value is None:
+            raise ValueError(f"{name} must be given: the general policy takes any, a file of it only one")
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    shape = functools.partial(jax.ShapeDtypeStruct, dtype=jnp.float32)
+    arguments: dict[str, Any] = {
+        "x": shape((capacity, dim)),
+        "y": shape((capacity,)),
+        "mask": shape((capacity,), dtype=bool),
+    }
+    if isinstance(policy.config, JudgeConfig):
+        arguments["remaining"] = shape((), dtype=jnp.int32)
+
+    def next_input(x: Array, y: Array, mask: Array, remaining: Array | None = None) -> Array:
+        return propose(policy, History(x, y, mask), remaining)
+
+    _check(policy.config, History(arguments["x"], arguments["y"], arguments["mask"]))
+    return next_input, arguments

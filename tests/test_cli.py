@@ -71,13 +71,15 @@ def test_an_endless_file_is_refused(run, tmp_path, capsys):
 
 
 def test_export_writes_either_kind(run, tmp_path):
-    assert "wrote p.jaxexport" in run(
-        "export", "policy.safetensors", "--out", "p.jaxexport", "--capacity", "3"
-    )
+    shape = ("--dim", "2", "--capacity", "3")
+    assert "wrote p.jaxexport" in run("export", "policy.safetensors", "--out", "p.jaxexport", *shape)
     exported = jax.export.deserialize(bytearray((tmp_path / "p.jaxexport").read_bytes()))
-    found = exported.call(np.zeros((3, 2), np.float32), np.zeros(3, np.float32), np.zeros(3, bool))
+    found = exported.call(
+        np.zeros((3, 2), np.float32), np.zeros(3, np.float32), np.zeros(3, bool), np.int32(3)
+    )
     np.testing.assert_allclose(found, alx.propose(random_policy(), alx.History.empty(3, 2)), atol=1e-6)
-    run("export", "policy.safetensors", "--out", "p.onnx")
+    alx.save("paper.safetensors", random_policy(network="paper"), {})
+    run("export", "paper.safetensors", "--out", "p.onnx")
     assert b"x_next" in (tmp_path / "p.onnx").read_bytes()
 
 
@@ -101,8 +103,8 @@ def test_list_names_every_shipped_policy(run):
         (("propose", "policy.safetensors", "good.csv", "-n", "0"), "whole number of at least 1"),
         (("propose", "policy.safetensors", "good.csv", "--y-std", "-1"), "y_std must be positive"),
         (("propose", "good.csv", "good.csv"), "not a policy file"),
-        (("export", "policy.safetensors", "--out", "absent/p.onnx"), "No such file"),
-        (("export", "policy.safetensors", "--out", "p", "--capacity", "0"), "capacity must be"),
+        (("export", "dim1-T10", "--out", "absent/p.onnx"), "No such file"),
+        (("export", "policy.safetensors", "--out", "p"), "dim must be given"),
         (("list", "absent"), "not a shipped policy"),
     ],
 )

@@ -190,7 +190,7 @@ def preset(choices: Choices, asked: bool = False) -> Config:
         raise ValueError(f"--dim and --T of this network are one number each, got {dims} and {Ts}")
     names = ("objective", "network", *(("myopic",) if choices.paper else ("steps",)))
     given = {name: value for name in names if (value := getattr(choices, name)) is not None}
-    config = (presets.paper if choices.paper else presets.default)(dims[0], Ts[0], **given)
+    config = (presets.paper if choices.paper else presets.default)(min(dims), min(Ts), **given)
     return config if choices.prior is None else dataclasses.replace(config, prior=find_prior(choices.prior))
 
 

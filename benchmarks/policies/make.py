@@ -18,7 +18,7 @@ import numpyro.distributions as dist
 import tyro
 
 from alx.io import cache, store
-from alx.network.policy import Policy
+from alx.network.policy import Policy, PolicyConfig
 from alx.train import run
 from alx.train.prior import PRIORS, Prior, words
 from benchmarks.studies import simulated
@@ -89,6 +89,7 @@ def train(name: str, recipe: Recipe) -> Path:
 def scores(policy: Policy) -> dict[str, dict[str, float]]:
     """Mean RMSE per prior and way to query, on the same functions."""
     params, config = policy.params, policy.config
+    assert isinstance(config, PolicyConfig)
     table = {}
     for prior in PRIORS:
         problem = simulated.draw(PRIORS[prior], config, FUNCTIONS, seed=1)

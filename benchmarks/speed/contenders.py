@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import alx
-from alx.learner.compiled import compiled
-from alx.network.policy import Policy
+from alx.belief import likely
+from alx.network.policy import Policy, PolicyConfig
+from alx.propose import decide
 from benchmarks.evaluation import acquisition
 
 __all__ = ["botorch", "gp_al", "propose", "tell_and_ask", "throughput", "twin", "twin_batch", "warm"]
@@ -24,13 +25,10 @@ def propose(policy: Policy, x: np.ndarray, y: np.ndarray) -> Call:
 
 
 def warm(policy: Policy, x: np.ndarray, y: np.ndarray) -> Call:
-    """The warm executable behind a learner: the points were encoded when they were told."""
-    capacity = _capacity(policy, len(y))
-    history = alx.History.from_arrays(x, y, capacity)
-    run = compiled(policy, capacity)
-    points = run.encode(np.asarray(history.x, np.float32), np.asarray(history.y, np.float32))
-    mask = np.asarray(history.mask)
-    return lambda: np.asarray(run.decide(points, mask))
+    """The general policy's decision when the belief is up to date, as behind a learner."""
+    belief = alx.believe(alx.History.from_arrays(x, y, _capacity(policy, len(y))))
+    run = jax.jit(lambda belief: decide(policy, likely(belief), 1))
+    return lambda: np.asarray(run(belief))
 
 
 def tell_and_ask(policy: Policy, x: np.ndarray, y: np.ndarray) -> tuple[Call, Call]:
@@ -46,7 +44,8 @@ def tell_and_ask(policy: Policy, x: np.ndarray, y: np.ndarray) -> tuple[Call, Ca
 
 
 def _capacity(policy: Policy, n: int) -> int:
-    return max(policy.config.capacity, n + 1)
+    trained = policy.config.capacity if isinstance(policy.config, PolicyConfig) else 1
+    return max(trained, n + 1)
 
 
 def twin(policy: Policy, x: np.ndarray, y: np.ndarray) -> Call:
@@ -71,12 +70,12 @@ def twin_batch(policy: Policy, x: np.ndarray, y: np.ndarray) -> Callable[[], np.
     return call
 
 
-def gp_al(x: np.ndarray, y: np.ndarray) -> Call:
-    """This package's GP AL: refit, then the largest predictive entropy of 5000 candidates."""
+def gp_al(x: np.ndarray, y: np.ndarray, score: Callable = acquisition.entropy) -> Call:
+    """This package's GP AL: refit, then the best score of 5000 candidates."""
     candidates = np.random.default_rng(0).random((1, CANDIDATES, x.shape[1]))
     mask, free = np.ones((1, len(y)), bool), np.ones((1, CANDIDATES), bool)
     return lambda: candidates[
-        0, acquisition.select(acquisition.entropy, x[None], y[None], mask, candidates, free)
+        0, acquisition.select(score, x[None], y[None], mask, candidates, free)
     ]
 
 

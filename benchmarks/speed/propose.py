@@ -14,7 +14,9 @@ import numpy as np
 import alx
 from alx.io.files import write_bytes
 from alx.io.provenance import of_run
+from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, PolicyConfig, init
+from benchmarks.evaluation import acquisition
 from benchmarks.speed import contenders
 from benchmarks.speed.timing import count_compilations, race, summary
 
@@ -64,9 +66,9 @@ def propose(
         write_bytes(json, dumps(result | of_run() | {"cores": os.cpu_count()}, indent=1).encode())
 
 
-def _policy(dim: int, network: Any) -> Policy:
+def _paper(dim: int) -> Policy:
     """Weights do not change the time, so fresh ones do."""
-    config = PolicyConfig(dim, 10 * dim, network=network)
+    config = PolicyConfig(dim, 10 * dim, network="paper")
     return Policy(init(jax.random.key(0), config), config)
 
 
@@ -77,20 +79,20 @@ def _has(package: str) -> bool:
 def _latencies(dim: int, n: int, seconds: float) -> list[Row]:
     rng = np.random.default_rng(0)
     x, y = rng.random((n, dim)), rng.normal(size=n)
-    anchors, paper = _policy(dim, "anchors"), _policy(dim, "paper")
+    general, paper = alx.load(), _paper(dim)
     calls = {
-        "alx, points encoded (anchors)": contenders.warm(anchors, x, y),
-        "alx, points encoded (paper)": contenders.warm(paper, x, y),
-        "alx.propose (anchors)": contenders.propose(anchors, x, y),
-        "alx.propose (paper)": contenders.propose(paper, x, y),
+        "alx, belief up to date": contenders.warm(general, x, y),
+        "alx.propose": contenders.propose(general, x, y),
+        "alx.propose, the paper's network": contenders.propose(paper, x, y),
     }
     if _has("torch"):
         calls[TWIN] = contenders.twin(paper, x, y)
     calls["GP AL"] = contenders.gp_al(x, y)
+    calls["GP AL, int. variance"] = contenders.gp_al(x, y, acquisition.integrated_variance)
     if _has("botorch"):
         calls["BoTorch fit + variance argmax"] = contenders.botorch(x, y)
     times = race(calls, seconds)
-    times["learner.ask (anchors)"] = _asks(anchors, x, y, len(times["alx.propose (anchors)"]))
+    times["learner.ask"] = _asks(general, x, y, len(times["alx.propose"]))
     return [{"way": way, **summary(values)} for way, values in times.items()]
 
 
@@ -108,10 +110,10 @@ def _asks(policy: Policy, x: np.ndarray, y: np.ndarray, calls: int) -> np.ndarra
 def _throughputs(seconds: float) -> list[Row]:
     rng = np.random.default_rng(0)
     x, y = rng.random((BATCH, 20, 2)), rng.normal(size=(BATCH, 20))
-    paper = _policy(2, "paper")
+    paper = _paper(2)
     calls = {
-        "vmapped alx.propose (anchors)": contenders.throughput(_policy(2, "anchors"), x, y),
-        "vmapped alx.propose (paper)": contenders.throughput(paper, x, y),
+        "vmapped alx.propose": contenders.throughput(alx.load(), x, y),
+        "vmapped alx.propose, the paper's network": contenders.throughput(paper, x, y),
     }
     if _has("torch"):
         calls[TWIN] = contenders.twin_batch(paper, x, y)
@@ -121,12 +123,12 @@ def _throughputs(seconds: float) -> list[Row]:
 
 def _compilations() -> dict[str, int]:
     """How many there are for a policy not seen before, and for its next learner."""
-    config = PolicyConfig(2, 20)
+    config = JudgeConfig()
     policy = Policy(init(jax.random.key(1), config), config)
     found = {}
     for which in ("first", "second"):
         with count_compilations() as seen:
-            learner = alx.Learner(policy, [(0, 1)] * 2)
+            learner = alx.Learner(policy, [(0, 1)] * 2, budget=20)
             while learner.remaining:
                 learner.tell(learner.ask(), 0.0)
         found[which] = len(seen)

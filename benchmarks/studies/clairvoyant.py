@@ -24,11 +24,12 @@ from alx.gp import algebra
 from alx.io import cache
 from alx.io.store import GENERAL
 from alx.network.policy import PolicyConfig
-from alx.train import prior as priors
-from alx.train import rollout
+from alx.train import kernels, simulate as simulation
 from alx.train.posterior import gram, posterior
 from alx.train.prior import PRIORS, Theta
-from alx.train.rollout import Batch, Experiment, Trajectory
+from alx.train.rollout import Trajectory
+from alx.train.serial import LogUniform
+from alx.train.simulate import Batch, Simulation
 from benchmarks.evaluation.methods import generator
 from benchmarks.evaluation.statistics import standard_error
 from benchmarks.studies.regimes import methods_of
@@ -36,7 +37,7 @@ from benchmarks.studies.regimes_methods import REGIMES, Choose, Regime, State, s
 
 __all__ = ["PRIOR", "belief_mean", "clairvoyant", "compare", "errors", "reduction", "share", "simulate"]
 
-PRIOR = dataclasses.replace(PRIORS["unit"], lengthscale=(0.08, 4.0))
+PRIOR = dataclasses.replace(PRIORS["unit"], lengthscale=LogUniform(0.08, 4.0))
 PLACES, GRID = 128, 128
 Mean = Callable[[Array, Array, Array], Array]
 TOGETHER = 50  # experiments at a time, for the bank of kernels of each takes memory
@@ -62,12 +63,12 @@ class Arguments:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def simulate(dim: int, regime: Regime, functions: int, seed: int) -> Experiment:
-    """Experiments with kernels of their own, on the trailing axis."""
+def simulate(dim: int, regime: Regime, functions: int, seed: int) -> Simulation:
+    """Simulations with kernels of their own, on the trailing axis."""
     key = jax.random.fold_in(jax.random.key(seed), 100 * dim + regime.size)
     config = PolicyConfig(dim, regime.queries, regime.given)
     key_kernel, key = jax.random.split(key)
-    return rollout.simulate(key_kernel, key, PRIOR, config, Batch(functions))
+    return simulation.simulate(key_kernel, key, PRIOR, config, Batch(functions))
 
 
 def reduction(theta: Theta, x: Array, mask: Array, places: Array, grid: Array) -> Array:
@@ -75,19 +76,19 @@ def reduction(theta: Theta, x: Array, mask: Array, places: Array, grid: Array) -
 
     That is the mean over g of cov(c, g)^2 / (var(c) + s2), given points ``x [D, n, B]``, ``mask [n, B]``.
     """
-    cross = priors.covariance(PRIOR, theta, x, jnp.concatenate([places, grid], axis=1))
+    cross = kernels.covariance(PRIOR, theta, x, jnp.concatenate([places, grid], axis=1))
     trajectory = Trajectory(x, jnp.zeros_like(x[0]), mask, 1)
     white = algebra.factor(gram(PRIOR, theta, trajectory), jnp.where(mask[:, None], cross, 0))[1]
     white_p, white_g = jnp.split(white, [places.shape[1]], axis=1)
-    covariance = priors.covariance(PRIOR, theta, places, grid) - jnp.einsum("nmb,ngb->mgb", white_p, white_g)
-    variance = priors.variance(PRIOR, theta, places) - jnp.square(white_p).sum(0)
+    covariance = kernels.covariance(PRIOR, theta, places, grid) - jnp.einsum("nmb,ngb->mgb", white_p, white_g)
+    variance = kernels.variance(PRIOR, theta, places) - jnp.square(white_p).sum(0)
     return jnp.square(covariance).mean(1) / (jnp.maximum(variance, 0) + theta.noise)
 
 
 _reduction = jax.jit(reduction)
 
 
-def clairvoyant(experiment: Experiment) -> Choose:
+def clairvoyant(experiment: Simulation) -> Choose:
     """The greedy learner that knows theta."""
 
     def choose(state: State) -> np.ndarray:
@@ -111,7 +112,7 @@ def belief_mean(x: Array, y: Array, at: Array) -> Array:
     return alx.predict(alx.believe(alx.History(x, y, jnp.ones(len(y), bool))), at)[0]
 
 
-def errors(experiment: Experiment, x: np.ndarray, y: np.ndarray, mean: Mean = belief_mean) -> np.ndarray:
+def errors(experiment: Simulation, x: np.ndarray, y: np.ndarray, mean: Mean = belief_mean) -> np.ndarray:
     """log of the expected squared error ``[B]`` of a mean, by default the belief's.
 
     Given points ``x [B, n, D]``, ``y [B, n]``, over the grid that came with the experiment.
@@ -120,12 +121,12 @@ def errors(experiment: Experiment, x: np.ndarray, y: np.ndarray, mean: Mean = be
     return np.concatenate([_errors(mean, _some(experiment, part), x[part], y[part]) for part in parts])
 
 
-def _some(experiment: Experiment, part: np.ndarray) -> Experiment:
+def _some(experiment: Simulation, part: np.ndarray) -> Simulation:
     return jax.tree.map(lambda leaf: leaf[..., part], experiment)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _errors(mean: Mean, experiment: Experiment, x: Array, y: Array) -> Array:
+def _errors(mean: Mean, experiment: Simulation, x: Array, y: Array) -> Array:
     """E[(f - m)^2] = var f + (E f - m)^2."""
     trajectory = Trajectory(x.T, y.T, jnp.ones(y.T.shape, bool), 1)
     true_mean, variance, _ = posterior(PRIOR, experiment.theta, trajectory, experiment.grid)
@@ -151,7 +152,7 @@ def compare(
     return {name: row - rows["sobol"] for name, row in rows.items() if name != "sobol"}
 
 
-_observe = jax.jit(functools.partial(rollout.observe, PRIOR))
+_observe = jax.jit(functools.partial(simulation.observe, PRIOR))
 
 
 def share(gain: np.ndarray, ceiling: np.ndarray) -> tuple[float, float]:
