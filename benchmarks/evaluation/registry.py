@@ -65,17 +65,12 @@ def untrained() -> Policy:
     return Policy(params, config)
 
 
-def _of_learners(dim: int) -> Policy:
-    """The policy of a learner for this many inputs."""
-    return _shipped(f"dim{dim}-T")
-
-
 def available(dim: int) -> tuple[dict[str, Method], dict[str, str]]:
     """The methods for this many inputs by name, and of each other one the reason why it cannot run."""
     makers: dict[str, Callable[[], Method]] = {
         "alx": lambda: from_policy("alx", ours()),
-        "learner": lambda: learners.method("learner", _of_learners(dim), given=0),
-        "learner-8": lambda: learners.method("learner-8", _of_learners(dim), given=8),
+        "learner": lambda: learners.method("learner", ours(), given=0),
+        "learner-8": lambda: learners.method("learner-8", ours(), given=8),
         "blind": lambda: from_policy("blind", ours(), blind=True),
         "gp-al-bayes": lambda: from_policy("gp-al-bayes", untrained()),
         "botorch": rivals.botorch,

@@ -88,7 +88,7 @@ def test_blind_does_not_see_y(policies):
 
 
 def test_every_policy_row_is_shipped_or_named_as_missing(monkeypatch, policies):
-    files = {"general": registry.untrained(), "paper-dad-dim2-T20": policies[2], "dim2-T20": policies[2]}
+    files = {"general": registry.untrained(), "paper-dad-dim2-T20": policies[2]}
     monkeypatch.setattr(registry, "shipped", lambda: sorted(files))
     monkeypatch.setattr(registry, "load", lambda name="general": files[name])
     methods, missing = registry.available(2)
