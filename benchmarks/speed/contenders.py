@@ -74,9 +74,7 @@ def gp_al(x: np.ndarray, y: np.ndarray, score: Callable = acquisition.entropy) -
     """This package's GP AL: refit, then the best score of 5000 candidates."""
     candidates = np.random.default_rng(0).random((1, CANDIDATES, x.shape[1]))
     mask, free = np.ones((1, len(y)), bool), np.ones((1, CANDIDATES), bool)
-    return lambda: candidates[
-        0, acquisition.select(score, x[None], y[None], mask, candidates, free)
-    ]
+    return lambda: candidates[0, acquisition.select(score, x[None], y[None], mask, candidates, free)]
 
 
 def botorch(x: np.ndarray, y: np.ndarray) -> Call:

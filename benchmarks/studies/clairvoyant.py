@@ -24,7 +24,8 @@ from alx.gp import algebra
 from alx.io import cache
 from alx.io.store import GENERAL
 from alx.network.policy import PolicyConfig
-from alx.train import kernels, simulate as simulation
+from alx.train import kernels
+from alx.train import simulate as simulation
 from alx.train.posterior import gram, posterior
 from alx.train.prior import PRIORS, Theta
 from alx.train.rollout import Trajectory
