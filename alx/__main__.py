@@ -13,6 +13,7 @@ import alx
 from alx.io.files import read_text
 from alx.io.store import card, load, shipped
 from alx.learner.learner import Learner
+from alx.network.policy import PolicyConfig
 
 __all__ = ["main"]
 
@@ -65,14 +66,19 @@ def propose(
         y_mean: the mean of the outputs if it is known.
         y_std: the standard deviation of the outputs if it is known.
     """
-    chosen = load(policy)
-    dim = chosen.config.dim
+    chosen, text = load(policy), sys.stdin.read() if str(points) == "-" else read_text(points)
+    if isinstance(chosen.config, PolicyConfig):
+        dim, least = chosen.config.dim, chosen.config.capacity
+    elif bounds is not None:
+        dim, least = len(bounds) // 2, 0
+    else:
+        dim, least = _width(points, text) - 1, 0
     if bounds is None:
         bounds = (0.0, 1.0) * dim
     if len(bounds) != 2 * dim:
         raise ValueError(f"--bounds takes low and high of each of {dim} inputs, got {len(bounds)} numbers")
-    rows = _read_csv(points, dim + 1)
-    budget = max(chosen.config.capacity, len(rows) + n)
+    rows = _read_csv(points, text, dim + 1)
+    budget = max(least, len(rows) + n)
     box = np.reshape(bounds, (dim, 2))
     learner = Learner(chosen, box, y_mean=y_mean, y_std=y_std, budget=budget)
     if len(rows):
@@ -81,12 +87,23 @@ def propose(
         print(",".join(f"{value:.9g}" for value in point))
 
 
-def _read_csv(path: Path, width: int) -> np.ndarray:
-    text = sys.stdin.read() if str(path) == "-" else read_text(path)
+def _width(path: Path, text: str) -> int:
+    """How many numbers a row has."""
+    lines = _lines(path, text)
+    if not lines or len(lines[0]) < 2:
+        raise ValueError(f"{path} has no row of inputs and an output; without one, --bounds is needed")
+    return len(lines[0])
+
+
+def _lines(path: Path, text: str) -> list[list[str]]:
     try:
-        lines = [row for row in csv.reader(text.splitlines()) if row]
+        return [row for row in csv.reader(text.splitlines()) if row]
     except csv.Error:
         raise ValueError(f"{path} is not a CSV file") from None
+
+
+def _read_csv(path: Path, text: str, width: int) -> np.ndarray:
+    lines = _lines(path, text)
     # A header has no number at all: a row with a typing error must not pass for one and be left out.
     if lines and len(lines[0]) == width and not any(map(_is_number, lines[0])):
         lines = lines[1:]

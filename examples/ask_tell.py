@@ -1,6 +1,4 @@
-"""Measure a function in its own units: python examples/ask_tell.py [POLICY]"""
-
-import sys
+"""Measure a function in its own units: python examples/ask_tell.py"""
 
 import numpy as np
 
@@ -12,7 +10,7 @@ def measure(x: np.ndarray) -> float:
     return 50_000 + 1_000 * float(np.sin(x[0] / 2) + np.cos(x[1] / 3))
 
 
-learner = alx.Learner(sys.argv[1] if len(sys.argv) > 1 else "dim2-T20", bounds=[(-5, 10), (0, 15)])
+learner = alx.Learner(bounds=[(-5, 10), (0, 15)], budget=20)
 while learner.remaining:
     x = learner.ask()
     learner.tell(x, measure(x))

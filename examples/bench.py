@@ -1,6 +1,5 @@
-"""A test bench, from an old campaign to a model and its picture: python examples/bench.py [POLICY]"""
+"""A test bench, from an old campaign to a model and its picture: python examples/bench.py"""
 
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,7 +32,6 @@ def measure(x: np.ndarray) -> float:
 
 
 learner = alx.Learner(
-    sys.argv[1] if len(sys.argv) > 1 else None,
     inputs=[alx.Real("torque", 0, 300, unit="Nm"), alx.Real("speed", 800, 6000, unit="rpm")],
     outputs=[alx.Output("nox", unit="ppm")],
     budget=20,

@@ -1,14 +1,11 @@
-"""A whole experiment as one compiled program, with lax.scan: python examples/closed_loop.py [POLICY]"""
-
-import sys
+"""A whole experiment as one compiled program, with lax.scan: python examples/closed_loop.py"""
 
 import jax
 import jax.numpy as jnp
 
 import alx
 
-policy = alx.load(sys.argv[1] if len(sys.argv) > 1 else "dim2-T20")
-config = policy.config
+policy, dim, T = alx.load(), 2, 10
 
 
 def measure(x, key):
@@ -21,7 +18,7 @@ def run(policy, key):
         x = alx.propose(policy, history)
         return history.append(x, measure(x, key)), x
 
-    return jax.lax.scan(step, alx.History.empty(config.capacity, config.dim), jax.random.split(key, config.T))
+    return jax.lax.scan(step, alx.History.empty(T, dim), jax.random.split(key, T))
 
 
 history, queries = run(policy, jax.random.key(0))

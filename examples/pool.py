@@ -1,6 +1,4 @@
-"""Label the rows of a data set that tell most: python examples/pool.py [POLICY]"""
-
-import sys
+"""Label the rows of a data set that tell most: python examples/pool.py"""
 
 import numpy as np
 
@@ -10,7 +8,7 @@ rng = np.random.default_rng(0)
 pool = rng.uniform([-5, 0], [10, 15], (500, 2))
 labels = np.sin(pool[:, 0]) + 0.1 * pool[:, 1]
 
-learner = alx.Learner(sys.argv[1] if len(sys.argv) > 1 else "dim2-T20", pool=pool)
+learner = alx.Learner(pool=pool, budget=20)
 while learner.remaining >= 4:
     rows = learner.ask_row(4)  # four at a time, for four people who label
     learner.tell(pool[rows], labels[rows])

@@ -17,7 +17,7 @@ from alx.__main__ import main
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    alx.save("policy.safetensors", random_policy(), {})
+    alx.save("policy.safetensors", random_policy(network="paper"), {})
 
     def call(*argv: str) -> str:
         monkeypatch.setattr(sys, "argv", ["alx", *argv])
@@ -33,7 +33,7 @@ def points(text: str) -> np.ndarray:
 
 def test_propose_is_the_learner(run, tmp_path):
     (tmp_path / "data.csv").write_text("temperature,pressure,yield\n1,2,30\n\n-4.5,1e1,50\n")
-    learner = alx.Learner(random_policy(), [(-5, 10), (0, 15)])
+    learner = alx.Learner(random_policy(network="paper"), [(-5, 10), (0, 15)])
     learner.tell([[1, 2], [-4.5, 10]], [30, 50])
     bounds = ["--bounds", "-5", "10", "0", "15"]
     found = points(run("propose", "policy.safetensors", "data.csv", *bounds, "-n", "3"))
@@ -43,7 +43,9 @@ def test_propose_is_the_learner(run, tmp_path):
 def test_propose_from_standard_input_without_points_or_bounds(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     found = points(run("propose", "policy.safetensors", "-"))
-    np.testing.assert_allclose(found[0], alx.propose(random_policy(), alx.History.empty(7, 2)), atol=1e-6)
+    np.testing.assert_allclose(
+        found[0], alx.propose(random_policy(network="paper"), alx.History.empty(7, 2)), atol=1e-6
+    )
 
 
 def test_propose_goes_past_the_budget_of_the_policy(run, tmp_path):
@@ -77,7 +79,9 @@ def test_export_writes_either_kind(run, tmp_path):
     found = exported.call(
         np.zeros((3, 2), np.float32), np.zeros(3, np.float32), np.zeros(3, bool), np.int32(3)
     )
-    np.testing.assert_allclose(found, alx.propose(random_policy(), alx.History.empty(3, 2)), atol=1e-6)
+    np.testing.assert_allclose(
+        found, alx.propose(random_policy(network="paper"), alx.History.empty(3, 2)), atol=1e-6
+    )
     alx.save("paper.safetensors", random_policy(network="paper"), {})
     run("export", "paper.safetensors", "--out", "p.onnx")
     assert b"x_next" in (tmp_path / "p.onnx").read_bytes()
