@@ -1,6 +1,6 @@
 """Write docs/api.md from the docstrings: python docs/make_api.py
 
-What `alx` exports comes first, then what a researcher of their own objectives, priors, tasks and methods needs.
+What `alx` exports comes first, then what the prior, objective, task or method of a researcher needs.
 """
 
 import importlib
@@ -29,8 +29,8 @@ HEAD = """# API
 
 Made from the docstrings by `python docs/make_api.py`; do not edit.
 
-Arrays are written with their shapes: `x [n, D]` is n points of D inputs. Functions on histories and beliefs take one
-experiment; `jax.vmap` them for many.
+Arrays are written with their shapes: `x [n, D]` is n points of D inputs. Functions on histories and beliefs take
+one experiment; `jax.vmap` them for many.
 """
 
 

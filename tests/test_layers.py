@@ -1,4 +1,4 @@
-"""Who imports whom: data moves left to right, and no layer knows of one to its right (docs/architecture.md)."""
+"""Who imports whom: data moves left to right, and no layer knows of one to its right."""
 
 import ast
 from pathlib import Path
