@@ -35,9 +35,9 @@ ROLLOUTS = {
     "dim2-T20": "--batch 32 8 1 --lr 2e-4 --steps 1500",
 }
 # The learning rate decays further than by default; with two and three inputs functions are smoother.
-ONE_INPUT = "--steps 8000 --decay 0.967"
-TWO_INPUTS = "--lengthscale 0.08 3 --steps 20000 --warmup 3500 --decay 0.987"
-THREE_INPUTS = "--lengthscale 0.08 3 --steps 2000 --warmup 800 --decay 0.89"
+ONE_INPUT = "--network anchors --steps 8000 --decay 0.967"
+TWO_INPUTS = "--network anchors --lengthscale 0.08 3 --steps 20000 --warmup 3500 --decay 0.987"
+THREE_INPUTS = "--network anchors --lengthscale 0.08 3 --steps 2000 --warmup 800 --decay 0.89"
 ONE_DEVICE = " --devices 1"  # so that several can be trained side by side
 STATIC = "--network static --prior broad --objective integrated-variance --lr 3e-3 --steps 2000"
 SINGLE_QUERIES = "--batch 256 4 1 --lr 5e-4 --steps 1000"

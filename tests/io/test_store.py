@@ -196,7 +196,8 @@ def test_every_shipped_policy_loads_and_has_a_card():
     for name in alx.shipped():
         policy = alx.load(name)
         assert store.card(name).startswith("#")
-        answer = np.asarray(alx.propose(policy, alx.History.empty(policy.config.capacity, policy.config.dim)))
+        dim = getattr(policy.config, "dim", 2)
+        answer = np.asarray(alx.propose(policy, alx.History.empty(3, dim)))
         assert np.isfinite(answer).all()
     with pytest.raises(ValueError, match="not a shipped policy"):
         store.card("no such")
