@@ -29,8 +29,8 @@ HEAD = """# API
 
 Made from the docstrings by `python docs/make_api.py`; do not edit.
 
-Arrays are written with their shapes: `x [n, D]` is n points of D inputs. Functions on histories and beliefs take
-one experiment; `jax.vmap` them for many.
+Arrays are written with their shapes: `x [n, D]` is n points of D inputs. Functions on histories and beliefs
+take one experiment; `jax.vmap` them for many.
 """
 
 
