@@ -32,7 +32,7 @@ def assert_refused(path: Path, match: str | None = None) -> None:
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "some.safetensors"
-    alx.save(path, random_policy(), {"seed": 3, "metrics": {"loss": [1.5, float("nan")]}})
+    alx.save(path, random_policy(network="anchors"), {"seed": 3, "metrics": {"loss": [1.5, float("nan")]}})
     return path
 
 
@@ -59,7 +59,9 @@ def test_the_same_policy_gives_the_same_bytes(tmp_path, saved):
 
 def test_any_reader_of_safetensors_can_open_it(saved):
     tensors = safetensors.numpy.load_file(saved)
-    np.testing.assert_array_equal(tensors["outer.bias"], random_policy().params["outer"]["bias"])
+    np.testing.assert_array_equal(
+        tensors["outer.bias"], random_policy(network="anchors").params["outer"]["bias"]
+    )
 
 
 def test_every_truncation_is_refused(saved, tmp_path):
@@ -74,7 +76,7 @@ def test_every_truncation_is_refused(saved, tmp_path):
 
 
 def test_flipped_bits_never_give_another_policy(saved, tmp_path):
-    whole, path, policy = saved.read_bytes(), tmp_path / "flipped", random_policy()
+    whole, path, policy = saved.read_bytes(), tmp_path / "flipped", random_policy(network="anchors")
     rng = np.random.default_rng(1)
     header = 8 + int.from_bytes(whole[:8], "little")
     places = [*rng.integers(0, header, 300).tolist(), *rng.integers(header, len(whole), 100).tolist()]
@@ -188,7 +190,7 @@ def test_a_failed_save_keeps_the_old_file_and_leaves_nothing_behind(saved, monke
 
 def test_an_endless_record_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match="too long"):
-        alx.save(tmp_path / "p", random_policy(), {"log": "x" * (2 << 20)})
+        alx.save(tmp_path / "p", random_policy(network="anchors"), {"log": "x" * (2 << 20)})
     assert not list(tmp_path.iterdir())
 
 

@@ -67,7 +67,7 @@ def test_the_scan_is_the_plain_loop(dim, network, T, n_init):
 
 def test_a_batch_is_its_experiments_one_by_one():
     config = PolicyConfig(2, 3)
-    params = random_policy(2, 3).params
+    params = random_policy(2, 3, "anchors").params
     experiment = simulated.experiments(PRIOR, config, Batch(4))
     x, y, _ = nonmyopic(params, config, PRIOR, experiment)
     for i in (0, 3):
@@ -82,7 +82,7 @@ def test_the_gradient_flows_through_the_whole_history():
     experiment = simulated.experiments(Prior(), config, Batch(2))
     rng = np.random.default_rng(0)
     with jax.enable_x64(True):
-        params = jax.tree.map(lambda a: jnp.asarray(a, float), random_policy(1, 3).params)
+        params = jax.tree.map(lambda a: jnp.asarray(a, float), random_policy(1, 3, "anchors").params)
         experiment = jax.tree.map(lambda a: np.asarray(a, float) if a.dtype.kind == "f" else a, experiment)
         direction = jax.tree.map(lambda a: rng.normal(size=a.shape) / a.size**0.5, params)
 
@@ -151,7 +151,7 @@ def test_what_flows_back_through_a_query_is_bounded_for_each_experiment():
 def test_the_bound_holds_for_all_that_a_trajectory_sends_back():
     config = PolicyConfig(1, 3)
     experiment = simulated.experiments(PRIOR, config, Batch(2))
-    params = random_policy(1, 3).params
+    params = random_policy(1, 3, "anchors").params
 
     def norm(bound):
         queries = lambda params: rollout.nonmyopic(params, config, PRIOR, experiment, bound).x  # noqa: E731
@@ -234,7 +234,7 @@ def test_noise_has_the_variance_of_theta():
 def test_myopic_histories_have_every_size_equally_often():
     config = PolicyConfig(1, 4, n_init=2)
     experiment = simulated.experiments(PRIOR, config, Batch(2))
-    params = random_policy(1, 4).params
+    params = random_policy(1, 4, "anchors").params
     sizes = []
     for key in jax.random.split(jax.random.key(0), 200):
         *_, mask = myopic(key, params, config, PRIOR, experiment)
@@ -266,7 +266,7 @@ def test_a_myopic_query_is_the_policys_answer_to_its_history(network):
 @pytest.mark.parametrize("n_init", [0, 1, 3])
 def test_with_one_query_myopic_is_nonmyopic(n_init):
     config = PolicyConfig(1, 1, n_init)
-    experiment, params = simulated.experiments(PRIOR, config, Batch(3)), random_policy(1, 1).params
+    experiment, params = simulated.experiments(PRIOR, config, Batch(3)), random_policy(1, 1, "anchors").params
     one = myopic(jax.random.key(0), params, config, PRIOR, experiment)
     whole = nonmyopic(params, config, PRIOR, experiment)
     for a, b in zip(one[:2], whole[:2], strict=True):

@@ -31,4 +31,4 @@ def test_only_the_network_of_the_paper_has_a_twin():
     from benchmarks.speed.torch_twin import from_policy
 
     with pytest.raises(ValueError, match="anchors"):
-        from_policy(random_policy())
+        from_policy(random_policy(network="anchors"))
