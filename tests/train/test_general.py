@@ -1,0 +1,106 @@
+"""Training of the general policy: its shapes, its gradient, and the loss of the deviation."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from random_policy import random_policy
+from scipy.stats import t as student
+
+from alx.network.sight import Scene
+from alx.train import calibrate, general
+from alx.train.general import GeneralConfig, Shape, default, with_steps
+
+SHAPE = Shape(1, 4)
+CONFIG = GeneralConfig(dim=(1,), T=(3,), n_init=(1,), batch=2, chunk=2, steps=2, deviation_steps=1)
+
+
+def test_the_gradient_is_that_of_the_loss_with_what_was_seen_before_each_query_held(monkeypatch):
+    monkeypatch.setattr(general, "LARGEST", np.inf)
+    params, key = random_policy().params, jax.random.key(3)
+    _, gradient = jax.jit(lambda p: general.chunk_gradient(p, CONFIG, SHAPE, key))(params)
+
+    simulation, start = general.simulate(key, CONFIG, SHAPE, CONFIG.chunk)
+    played = jax.jit(lambda p: general.play(p, CONFIG, SHAPE, simulation, start))(params)
+    kernels = jax.tree.map(lambda a: jnp.moveaxis(a, 0, -1), jax.vmap(general.best_kernels)(played.belief))
+
+    @jax.jit
+    def loss(params):
+        soften = jax.vmap(jax.vmap(lambda s, p: general.soften(params, CONFIG.judge, s, p)))
+        x = soften(played.scenes, played.places)
+        x = jnp.where((jnp.arange(SHAPE.capacity) < start.given)[:, None, None], played.x, x)
+        return general.losses(CONFIG, simulation, start, kernels, x).mean()
+
+    leaves, tree = jax.tree.flatten(params)
+    random = np.random.default_rng(0)
+    direction = [jnp.asarray(random.normal(size=leaf.shape), jnp.float32) for leaf in leaves]
+    step = 1e-3
+    found = sum(jnp.vdot(a, b) for a, b in zip(jax.tree.leaves(gradient), direction, strict=True))
+    # Shift and scale of the features are not learned: their part of the direction counts for nothing.
+    frozen = tree.unflatten(direction)
+    for name in ("shift", "scale"):
+        frozen["sight"][name] = jnp.zeros_like(frozen["sight"][name])
+    held = tree.unflatten(leaves)
+    plus, minus = (jax.tree.map(lambda a, b, s=s: a + s * step * b, held, frozen) for s in (1, -1))
+    slope = (loss(plus) - loss(minus)) / (2 * step)
+    np.testing.assert_allclose(found, slope, rtol=0.05, atol=2e-3)
+    assert abs(float(found)) > 1e-3
+
+
+def test_given_points_have_no_gradient_and_are_those_of_the_simulation():
+    simulation, start = general.simulate(jax.random.key(0), CONFIG, SHAPE, 2)
+    played = general.play(random_policy().params, CONFIG, SHAPE, simulation, start)
+    assert int(start.given) == 1
+    np.testing.assert_allclose(played.x[0], simulation.x[:, 0].T, atol=1e-6)
+    assert ((played.x >= 0) & (played.x <= 1)).all()
+
+
+def test_the_loss_of_the_deviation_is_minus_the_log_density_of_a_student_t():
+    policy = random_policy()
+    zero = jax.tree.map(jnp.zeros_like, policy.params)  # a factor of one
+    scene = Scene(
+        jnp.zeros((1, 3, 16)),
+        jnp.zeros((1, 3)),
+        jnp.zeros((1, 2, 3, 4)),
+        jnp.zeros((1, 4, 7)),
+        jnp.ones((1, 4), bool),
+        jnp.ones((1, 3), bool),
+    )
+    mean, variance, truth = jnp.array([[0.0, 1.0, 2.0]]), jnp.array([[1.0, 0.2, 3.0]]), jnp.ones((1, 3))
+    found = calibrate.loss(zero, CONFIG, scene, mean, variance, truth)
+    scale = np.sqrt(np.asarray(variance) + 4e-4)
+    density = student.logpdf((np.asarray(truth) - np.asarray(mean)) / scale, 6) - np.log(scale)
+    np.testing.assert_allclose(found, -(density.mean() - student.logpdf(0, 6)), atol=1e-5)
+
+
+def test_shapes_of_a_range_cover_it_and_one_case_is_one_shape():
+    assert default((2,), (20,)).shapes == (Shape(2, 21),)
+    shapes = default((1, 6), (5, 60), (0, 30)).shapes
+    assert {shape.dim for shape in shapes} == {1, 2, 3, 6}
+    assert min(s.capacity for s in shapes) == 5
+    assert max(s.capacity for s in shapes) == general.LARGEST_SIZE
+
+
+def test_a_config_survives_json():
+    config = with_steps(default((1, 3), (5, 9), (0, 2)), 70)
+    assert GeneralConfig.from_json(config.to_json()) == config
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dim": (0,)}, "dim must be a whole number of at least 1, or two, LOW HIGH"),
+        ({"dim": (3, 1)}, "dim must be"),
+        ({"T": (1, 2, 3)}, "T must be"),
+        ({"n_init": (-1,)}, "n_init must be a whole number of at least 0"),
+        ({"batch": 0}, "batch must be at least 1"),
+        ({"lr": 0.0}, "lr must be a positive number"),
+        ({"decay": 1.5}, "decay must be above 0 and at most 1"),
+        ({"seed": -1}, "seed must be between"),
+    ],
+)
+def test_a_config_that_makes_no_sense_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(CONFIG, **change)
