@@ -157,7 +157,7 @@ class PaperNetwork(nnx.Module):
     """The network of the paper: 47,105 parameters at D=1, 48,130 at D=2.
 
     The encoder starts with weights of five times the usual size, with which policies left the smooth paths
-    they start with at D = 2 much sooner: docs/results.md.
+    they start with at D = 2 much sooner: docs/notebook/results.md.
     """
 
     width, heads, hidden = 32, 8, 512

@@ -11,7 +11,7 @@ from alx.train.simulate import Batch
 
 __all__ = ["TrainConfig", "default", "paper"]
 
-FRESH = Batch(256)  # a kernel and a function for each experiment: more for the same work, docs/performance.md
+FRESH = Batch(256)  # a kernel and a function for each experiment: more for the same work
 
 
 @dataclasses.dataclass(frozen=True)

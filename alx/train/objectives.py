@@ -116,7 +116,7 @@ def dad(key: Array, prior: Prior, simulation: Simulation, trajectory: Trajectory
 
     They share the shift of f_0, too, so that this bounds the information that `entropy` maximises. Shifted
     by their own means, smooth functions differ most at the borders of the window, and policies that learn
-    to query there leave a larger error (docs/results.md).
+    to query there leave a larger error (docs/notebook/results.md).
     """
     theta, function = simulation.theta, simulation.function
     if not isinstance(function, Function):
