@@ -76,9 +76,7 @@ def test_export_writes_either_kind(run, tmp_path):
     shape = ("--dim", "2", "--capacity", "3")
     assert "wrote p.jaxexport" in run("export", "policy.safetensors", "--out", "p.jaxexport", *shape)
     exported = jax.export.deserialize(bytearray((tmp_path / "p.jaxexport").read_bytes()))
-    found = exported.call(
-        np.zeros((3, 2), np.float32), np.zeros(3, np.float32), np.zeros(3, bool), np.int32(3)
-    )
+    found = exported.call(np.zeros((3, 2), np.float32), np.zeros(3, np.float32), np.zeros(3, bool))
     np.testing.assert_allclose(
         found, alx.propose(random_policy(network="paper"), alx.History.empty(3, 2)), atol=1e-6
     )
