@@ -13,8 +13,7 @@ from alx.history import History
 from alx.network.policy import Params, deviation
 from alx.network.sight import Scene
 from alx.places import FLOOR, FREEDOM, describe, grid_places
-from alx.train.general import HELD_OUT, GeneralConfig, Shape, play, simulate
-from alx.train.simulate import observe
+from alx.train.general import HELD_OUT, GeneralConfig, Shape, measure, play, simulate, truth
 
 __all__ = ["examples", "loss"]
 
@@ -24,14 +23,13 @@ def examples(
 ) -> tuple[Scene, Array, Array, Array]:
     """Scenes of held-out places ``[B, HELD_OUT, ...]``, mean, variance and truth there ``[B, HELD_OUT]``."""
     key, key_given, key_size = jax.random.split(key, 3)
-    simulation, start = simulate(key, config, shape, config.chunk)
+    case = simulate(key, config, shape, config.chunk)
     # Any share of the points is the judge's choice, from none to all.
-    start = start._replace(given=jax.random.randint(key_given, (), 0, shape.capacity + 1))
-    x = play(params, config, shape, simulation, start).x
-    y = observe(config.prior, simulation, jnp.moveaxis(x, 2, 0), simulation.noise)
-    y = (start.scale * y + start.shift).T
+    given = jax.random.randint(key_given, (), 0, shape.capacity + 1)
+    x = play(params, config, shape, case._replace(start=case.start._replace(given=given))).x
+    y = measure(config, case, jnp.moveaxis(x, 2, 0), case.simulation.noise).T
     size = jax.random.randint(key_size, (config.chunk,), 1, shape.capacity + 1)
-    at = jnp.moveaxis(simulation.grid, 2, 0)
+    at = jnp.moveaxis(case.simulation.grid, 2, 0)
 
     def one(x: Array, y: Array, n: Array, at: Array):
         mixture = likely(believe(History(x, y, jnp.arange(shape.capacity) < n)))
@@ -39,8 +37,7 @@ def examples(
         allowed, covered = jnp.ones(len(at), bool), jnp.ones(len(grid), bool)
         return describe(mixture, jnp.ones(()), at, allowed, grid, covered), *mean_and_variance(mixture, at)
 
-    truth = start.scale[:, None] * simulation.f_grid[:HELD_OUT].T + start.shift[:, None]
-    return *jax.vmap(one)(jnp.moveaxis(x, 0, 1), y, size, at), truth
+    return *jax.vmap(one)(jnp.moveaxis(x, 0, 1), y, size, at), truth(case).T
 
 
 def loss(

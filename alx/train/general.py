@@ -22,6 +22,7 @@ from alx.network.judge import JudgeConfig
 from alx.network.policy import Params, PolicyConfig
 from alx.network.sight import Scene
 from alx.propose import look, soften
+from alx.train.forms import Form, draw_form, evaluate, standardise
 from alx.train.posterior import posterior
 from alx.train.prior import PRIORS, Prior
 from alx.train.rollout import Trajectory
@@ -29,13 +30,25 @@ from alx.train.serial import LogUniform
 from alx.train.simulate import Batch, Simulation, observe
 from alx.train.simulate import simulate as simulate_functions
 
-__all__ = ["GeneralConfig", "Shape", "chunk_gradient", "default", "losses", "play", "simulate"]
+__all__ = [
+    "Case",
+    "GeneralConfig",
+    "Shape",
+    "chunk_gradient",
+    "default",
+    "losses",
+    "measure",
+    "play",
+    "simulate",
+    "truth",
+]
 
-HELD_OUT = 48  # places at which the error is measured
+HELD_OUT = 64  # places at which the error is measured
 FITTED = 12  # kernels of the belief in the loss
 SHARPNESS = (
     1.5  # power of their evidence there: users fit by maximum likelihood, which is sharper than a mean
 )
+FEWEST = 3.0  # degrees of freedom of heavy-tailed noise
 LARGEST = 1.0  # norm of the gradient to one query; no single one drowns the others
 
 
@@ -62,6 +75,8 @@ class GeneralConfig:
         n_init: number of points given before the first query, or a range.
         judge: the network.
         prior: where kernels and noise come from.
+        forms: share of experiments whose function no kernel drew, see `alx.train.forms`.
+        outliers: share of experiments whose noise has heavy tails.
         start: a shipped name or a policy file, from whose weights to start; None: fresh ones.
         batch: experiments in a step.
         chunk: experiments that are played together; all of them start with the same number of points.
@@ -78,6 +93,8 @@ class GeneralConfig:
     n_init: tuple[int, ...] = (1,)
     judge: JudgeConfig = JUDGE
     prior: Prior = PRIOR
+    forms: float = 0.4
+    outliers: float = 0.08
     start: str | None = None
     batch: int = 128
     chunk: int = 32
@@ -95,12 +112,15 @@ class GeneralConfig:
                 raise ValueError(
                     f"{name} must be a whole number of at least {least}, or two, LOW HIGH, got {value}"
                 )
-        for name, least in (("batch", 1), ("chunk", 1), ("steps", 1), ("deviation_steps", 0)):
+        for name, least in (("batch", 1), ("chunk", 1), ("steps", 0), ("deviation_steps", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
         for name in ("lr", "clip"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be a positive number, got {getattr(self, name)}")
+        for name in ("forms", "outliers"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be a share between 0 and 1, got {getattr(self, name)}")
         if not 0 < self.decay <= 1:
             raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
         if not 0 <= self.seed < 2**32:
@@ -112,9 +132,8 @@ class GeneralConfig:
         dims = _some(self.dim[0], self.dim[-1], 4)
         least = self.T[0] + self.n_init[0]
         sizes = _some(least, min(self.T[-1] + self.n_init[-1], max(least, LARGEST_SIZE)), 3)
-        pairs = [
-            (d, sizes[(i + j) % len(sizes)]) for i, d in enumerate(dims) for j in range(min(2, len(sizes)))
-        ]
+        # With one input a function is known long before so many points.
+        pairs = [(d, size) for d in dims for size in sizes if d > 1 or size < sizes[-1] or len(sizes) == 1]
         return tuple(Shape(*pair) for pair in sorted(pairs, key=lambda pair: pair[1]))
 
     def to_json(self) -> dict[str, Any]:
@@ -176,15 +195,55 @@ def draw_start(key: Array, config: GeneralConfig, shape: Shape, batch: int) -> S
     return Start(given, scale, 0.3 * scale * jax.random.normal(keys[3], (batch,)))
 
 
-def simulate(key: Array, config: GeneralConfig, shape: Shape, batch: int) -> tuple[Simulation, Start]:
-    """Simulations and how they start; the given points of some lie in a corner."""
-    key_kernel, key_draw, key_start, key_corner, key_some = jax.random.split(key, 5)
+class Case(NamedTuple):
+    """Experiments to be played, on the trailing axis.
+
+    Attributes:
+        simulation: functions of the prior, points, noise and held-out places.
+        form: functions that no kernel drew.
+        formed: which experiments have the latter ``[B]``.
+        exact: for which the kernel and Gaussian noise are the whole truth ``[B]``.
+        start: what their learners start with.
+    """
+
+    simulation: Simulation
+    form: Form
+    formed: Array
+    exact: Array
+    start: Start
+
+
+def simulate(key: Array, config: GeneralConfig, shape: Shape, batch: int) -> Case:
+    """Experiments of every kind; the given points of some lie in a corner."""
+    keys = iter(jax.random.split(key, 9))
     size = PolicyConfig(shape.dim, shape.capacity - 1, 1)
-    simulation = simulate_functions(key_kernel, key_draw, config.prior, size, Batch(batch))
-    corner = 0.6 * jax.random.uniform(key_corner, (shape.dim, 1, batch)) + 0.4 * simulation.x
-    some = jax.random.uniform(key_some, (batch,)) < 0.15
-    simulation = simulation._replace(x=jnp.where(some, corner, simulation.x))
-    return simulation, draw_start(key_start, config, shape, batch)
+    simulation = simulate_functions(next(keys), next(keys), config.prior, size, Batch(batch))
+    start = draw_start(next(keys), config, shape, batch)
+    corner = 0.6 * jax.random.uniform(next(keys), (shape.dim, 1, batch)) + 0.4 * simulation.x
+    some = jax.random.uniform(next(keys), (batch,)) < 0.15
+    formed = jax.random.uniform(next(keys), (batch,)) < config.forms
+    wild = jax.random.uniform(next(keys), (batch,)) < config.outliers
+    # Normal noise over the root of a chi-square is Student t.
+    tails = jnp.sqrt(FEWEST / (2 * jax.random.gamma(next(keys), FEWEST / 2, simulation.noise.shape)))
+    form = standardise(draw_form(next(keys), shape.dim, batch), simulation.grid)
+    simulation = simulation._replace(
+        x=jnp.where(some, corner, simulation.x),
+        noise=simulation.noise * jnp.where(wild, tails, 1.0),
+        f_grid=jnp.where(formed, evaluate(form, simulation.grid), simulation.f_grid),
+    )
+    return Case(simulation, form, formed, ~(formed | wild), start)
+
+
+def measure(config: GeneralConfig, case: Case, x: Array, noise: Array) -> Array:
+    """What learners are told of points ``x [D, n, B]`` with noise ``[n, B]``, on their own scales."""
+    y = observe(config.prior, case.simulation, x, noise)
+    y = jnp.where(case.formed, evaluate(case.form, x) + noise, y)
+    return case.start.scale * y + case.start.shift
+
+
+def truth(case: Case) -> Array:
+    """The function at the held-out places ``[HELD_OUT, B]``, on the learners' scales."""
+    return case.start.scale * case.simulation.f_grid[:HELD_OUT] + case.start.shift
 
 
 class Played(NamedTuple):
@@ -198,9 +257,10 @@ class Played(NamedTuple):
     belief: Belief
 
 
-def play(params: Params, config: GeneralConfig, shape: Shape, simulation: Simulation, start: Start) -> Played:
+def play(params: Params, config: GeneralConfig, shape: Shape, case: Case) -> Played:
     """Let the judge make all queries after the given points."""
     dim, capacity = shape
+    simulation, given = case.simulation, case.start.given
     batch = simulation.x.shape[-1]
 
     def query(belief: Belief, count: Array):
@@ -208,11 +268,11 @@ def play(params: Params, config: GeneralConfig, shape: Shape, simulation: Simula
 
     def step(belief: Belief, count: Array):
         blank = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(query, belief, count))
-        scene, places = jax.lax.cond(count < start.given, lambda *_: blank, query, belief, count)
+        scene, places = jax.lax.cond(count < given, lambda *_: blank, query, belief, count)
         x = jax.vmap(lambda s, p: soften(params, config.judge, s, p))(scene, places)
-        x = jnp.where(count < start.given, simulation.x[:, count].T, x)
-        y = observe(config.prior, simulation, x.T[:, None], simulation.noise[count][None])[0]
-        return jax.vmap(add)(belief, x, start.scale * y + start.shift), (x, scene, places)
+        x = jnp.where(count < given, simulation.x[:, count].T, x)
+        y = measure(config, case, x.T[:, None], simulation.noise[count][None])[0]
+        return jax.vmap(add)(belief, x, y), (x, scene, places)
 
     first = jax.vmap(lambda _: empty(capacity, dim))(jnp.arange(batch))
     belief, (x, scenes, places) = jax.lax.scan(step, first, jnp.arange(capacity))
@@ -245,28 +305,31 @@ def fitted_mean(kernels: Bank, x: Array, y: Array, at: Array) -> Array:
     return ((covariance(x, at) * weights[:, None]).sum(0) * share).sum(1)
 
 
-def losses(config: GeneralConfig, simulation: Simulation, start: Start, kernels: Bank, x: Array) -> Array:
-    """log of the expected squared error ``[B]`` after the points ``x [N, B, D]``, theta unknown to the
-    learner.
+def losses(config: GeneralConfig, case: Case, kernels: Bank, x: Array) -> Array:
+    """log of the squared error ``[B]`` after the points ``x [N, B, D]``, theta unknown to the learner.
+
+    It is the expected one given the data where the true kernel says that, else that of the function itself.
     """
     x = jnp.moveaxis(x, 2, 0)
-    y = observe(config.prior, simulation, x, simulation.noise[: x.shape[1]])
+    simulation, (_, scale, shift) = case.simulation, case.start
+    y = measure(config, case, x, simulation.noise[: x.shape[1]])
     at = simulation.grid[:, :HELD_OUT]
-    trajectory = Trajectory(x, y, jnp.ones((x.shape[1], 1), bool), x.shape[1])
+    trajectory = Trajectory(x, (y - shift) / scale, jnp.ones((x.shape[1], 1), bool), x.shape[1])
     mean, variance, _ = posterior(config.prior, simulation.theta, trajectory, at)
-    fitted = (fitted_mean(kernels, x, start.scale * y + start.shift, at) - start.shift) / start.scale
-    return jnp.log((variance + jnp.square(mean - fitted)).mean(0))
+    fitted = (fitted_mean(kernels, x, y, at) - shift) / scale
+    expected = variance + jnp.square(mean - fitted)
+    return jnp.log(jnp.where(case.exact, expected, jnp.square(simulation.f_grid[:HELD_OUT] - fitted)).mean(0))
 
 
 def chunk_gradient(params: Params, config: GeneralConfig, shape: Shape, key: Array) -> tuple[Array, Params]:
     """The mean loss of a chunk of experiments, and its gradient."""
-    simulation, start = simulate(key, config, shape, config.chunk)
-    played = play(jax.lax.stop_gradient(params), config, shape, simulation, start)
+    case = simulate(key, config, shape, config.chunk)
+    played = play(jax.lax.stop_gradient(params), config, shape, case)
     kernels = jax.tree.map(lambda a: jnp.moveaxis(a, 0, -1), jax.vmap(best_kernels)(played.belief))
-    loss, pull = jax.vjp(lambda x: losses(config, simulation, start, kernels, x), played.x)
+    loss, pull = jax.vjp(lambda x: losses(config, case, kernels, x), played.x)
     (g,) = pull(jnp.ones_like(loss))
     g = g / jnp.maximum(1, jnp.sqrt(jnp.square(g).sum(-1, keepdims=True)) / LARGEST)
-    g = jnp.where((jnp.arange(shape.capacity) < start.given)[:, None, None], 0, g) / config.chunk
+    g = jnp.where((jnp.arange(shape.capacity) < case.start.given)[:, None, None], 0, g) / config.chunk
 
     def queries(params):
         one = jax.vmap(jax.vmap(lambda s, p: soften(params, config.judge, s, p)))

@@ -121,19 +121,19 @@ def _features(params: Params, config: GeneralConfig, shape: Shape) -> np.ndarray
     half = shape.capacity // 2
 
     def seen(key: Array) -> Array:
-        simulation, start = simulate(key, config, shape, config.chunk)
-        start = start._replace(given=jnp.minimum(start.given, half))
-        return play(params, config, shape, simulation, start).scenes.features
+        case = simulate(key, config, shape, config.chunk)
+        start = case.start._replace(given=jnp.minimum(case.start.given, half))
+        return play(params, config, shape, case._replace(start=start)).scenes.features
 
     features = np.asarray(jax.jit(seen)(jax.random.key(config.seed)))
     return features[half:].reshape(-1, features.shape[-1])
 
 
 def _validate(params: Params, config: GeneralConfig, shape: Shape) -> Array:
-    simulation, start = simulate(jax.random.key(VALIDATION), config, shape, config.chunk)
-    played = play(params, config, shape, simulation, start)
+    case = simulate(jax.random.key(VALIDATION), config, shape, config.chunk)
+    played = play(params, config, shape, case)
     kernels = jax.tree.map(lambda a: jnp.moveaxis(a, 0, -1), jax.vmap(best_kernels)(played.belief))
-    return losses(config, simulation, start, kernels, played.x)
+    return losses(config, case, kernels, played.x)
 
 
 def _deviation_gradient(params: Params, config: GeneralConfig, shape: Shape, key: Array):

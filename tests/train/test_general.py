@@ -27,13 +27,13 @@ def test_the_gradient_is_that_of_the_loss_with_what_was_seen_before_each_query_h
         params = jax.tree.map(lambda a: np.asarray(a, np.float64), init(key, CONFIG.judge))
         params["correction"]["kernel"] = 0.05 * random.normal(size=params["correction"]["kernel"].shape)
         direction = 0.1 * random.normal(size=params["correction"]["kernel"].shape)
-        simulation, start = jax.tree.map(
+        case = jax.tree.map(
             lambda a: np.asarray(a, np.float64) if a.dtype == jnp.float32 else a,
             general.simulate(key, CONFIG, SHAPE, CONFIG.chunk),
         )
-        monkeypatch.setattr(general, "simulate", lambda *_: (simulation, start))
+        monkeypatch.setattr(general, "simulate", lambda *_: case)
         _, gradient = jax.jit(lambda p: general.chunk_gradient(p, CONFIG, SHAPE, key))(params)
-        played = jax.jit(lambda p: general.play(p, CONFIG, SHAPE, simulation, start))(params)
+        played = jax.jit(lambda p: general.play(p, CONFIG, SHAPE, case))(params)
         best = jax.vmap(general.best_kernels)(played.belief)
         kernels = jax.tree.map(lambda a: jnp.moveaxis(a, 0, -1), best)
 
@@ -43,8 +43,8 @@ def test_the_gradient_is_that_of_the_loss_with_what_was_seen_before_each_query_h
             moved = {**params, "correction": {**params["correction"], "kernel": kernel}}
             soften = jax.vmap(jax.vmap(lambda s, p: general.soften(moved, CONFIG.judge, s, p)))
             x = soften(played.scenes, played.places)
-            x = jnp.where((jnp.arange(SHAPE.capacity) < start.given)[:, None, None], played.x, x)
-            return general.losses(CONFIG, simulation, start, kernels, x).mean()
+            x = jnp.where((jnp.arange(SHAPE.capacity) < case.start.given)[:, None, None], played.x, x)
+            return general.losses(CONFIG, case, kernels, x).mean()
 
         slope = (loss(1e-6) - loss(-1e-6)) / 2e-6  # so small that the best place stays the best
         found = jnp.vdot(gradient["correction"]["kernel"], direction)
@@ -52,10 +52,10 @@ def test_the_gradient_is_that_of_the_loss_with_what_was_seen_before_each_query_h
 
 
 def test_given_points_have_no_gradient_and_are_those_of_the_simulation():
-    simulation, start = general.simulate(jax.random.key(0), CONFIG, SHAPE, 2)
-    played = general.play(random_policy().params, CONFIG, SHAPE, simulation, start)
-    assert int(start.given) == 1
-    np.testing.assert_allclose(played.x[0], simulation.x[:, 0].T, atol=1e-6)
+    case = general.simulate(jax.random.key(0), CONFIG, SHAPE, 2)
+    played = general.play(random_policy().params, CONFIG, SHAPE, case)
+    assert int(case.start.given) == 1
+    np.testing.assert_allclose(played.x[0], case.simulation.x[:, 0].T, atol=1e-6)
     assert ((played.x >= 0) & (played.x <= 1)).all()
 
 

@@ -1,0 +1,61 @@
+"""Functions that no kernel draws: what they are made of, and that they are standardised."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from alx.train import forms
+
+
+@pytest.fixture(scope="module")
+def drawn() -> forms.Form:
+    return forms.draw_form(jax.random.key(0), 2, 400)
+
+
+def test_a_form_is_its_bumps_and_ridges_one_point_at_a_time(drawn):
+    shapes = (
+        np.sin,
+        np.tanh,
+        lambda u: np.exp(-u * u / 2),
+        lambda u: np.exp(np.clip(u / 2, -4, 3)),
+        np.square,
+        float,
+        lambda u: 1.0,
+    )
+    x = np.random.default_rng(0).random((2, 3, 400)).astype(np.float32)
+    found = forms.evaluate(drawn, jnp.asarray(x))
+    form = jax.tree.map(np.asarray, drawn)
+    for b in range(8):
+        for i in range(3):
+            at = x[:, i, b]
+            value = sum(
+                form.heights[j, b]
+                * np.exp(-0.5 * np.sum(((at - form.centres[j, :, b]) * form.rates[j, :, b]) ** 2))
+                for j in range(forms.BUMPS)
+            )
+            for t in range(forms.TERMS):
+                factors = [
+                    shapes[form.shapes[t, k, b]](
+                        form.slopes[t, k, :, b] @ (2 * at - 1) + form.offsets[t, k, b]
+                    )
+                    for k in range(forms.FACTORS)
+                ]
+                value += form.weights[t, b] * np.prod(factors)
+            np.testing.assert_allclose(found[i, b], value, rtol=1e-4, atol=1e-4)
+
+
+def test_some_have_bumps_some_ridges_and_some_both(drawn):
+    bumps, ridges = (np.asarray(jnp.any(a != 0, 0)) for a in (drawn.heights, drawn.weights))
+    assert (bumps | ridges).all()
+    np.testing.assert_allclose(np.mean(bumps & ~ridges), 0.4, atol=0.08)
+    np.testing.assert_allclose(np.mean(ridges & ~bumps), 0.4, atol=0.08)
+
+
+def test_standardised_forms_have_mean_zero_and_variance_one_over_the_points_given(drawn):
+    at = jax.random.uniform(jax.random.key(1), (2, 50, 400))
+    values = np.asarray(forms.evaluate(forms.standardise(drawn, at), at))
+    np.testing.assert_allclose(values.mean(0), 0, atol=1e-3)
+    spread = values.std(0)
+    assert (spread < 1.001).all()
+    assert np.mean(np.abs(spread - 1) < 1e-3) > 0.98  # the others hardly vary and are left so
