@@ -160,16 +160,16 @@ def believe(history: History, groups: tuple[int, ...] | None = None) -> Belief:
     gram = _correlation(x, x, scale, kernels.rough)
     eye = jnp.eye(len(y))
     gram = jnp.where(mask[:, None] & mask, gram + kernels.noise[:, None, None] * eye, eye)
-    inverse = jnp.moveaxis(algebra.inverse_factor(jnp.moveaxis(gram, 0, -1)), -1, 0)
+    inverse = algebra.whiten(gram)
     log_det = -2 * jnp.log(jnp.diagonal(inverse, axis1=1, axis2=2)).sum(1)
     return Belief(x, y, mask, jnp.where(mask[:, None] & mask, inverse, 0.0), log_det, groups)
 
 
 def _new_row(whitening: Array, cross: Array, noise: Array, row: Array) -> tuple[Array, Array]:
     """The row of W ``[K, N]`` for a point with covariances ``cross [K, N]``, and its pivot ``[K]``."""
-    v = jnp.einsum("kij,kj->ki", whitening, cross)
+    v = algebra.times(whitening, cross[..., None])[..., 0]
     pivot = jnp.maximum(1 + MEAN + noise - jnp.square(v).sum(1), 0.5 * JITTER)
-    new = jax.nn.one_hot(row, cross.shape[1]) - jnp.einsum("ki,kij->kj", v, whitening)
+    new = jax.nn.one_hot(row, cross.shape[1]) - algebra.times(v[:, None], whitening)[:, 0]
     return new * jax.lax.rsqrt(pivot)[:, None], pivot
 
 
@@ -200,7 +200,7 @@ def with_outputs(belief: Belief, y: Array) -> Belief:
 
 def evidence(belief: Belief) -> tuple[Array, Array]:
     """log p(y) of each kernel ``[K]`` but for a constant, and W y ``[K, N]``."""
-    white = belief.whitening @ belief.y
+    white = algebra.times(belief.whitening, belief.y)
     square = jnp.square(white).sum(1) + PRIOR_SQUARE
     n = belief.mask.sum()
     return -0.5 * ((n + 1) * jnp.log(square) + belief.log_det), white
@@ -257,7 +257,7 @@ def _correlation(a: Array, b: Array, inverse_scale: Array, rough: Array) -> Arra
 
 def moments(mixture: Mixture, at: Array) -> tuple[Array, Array, Array]:
     """Means ``[L, m]`` and variances over the signal's ``[L, m]`` at places, and W k(x, at) ``[L, N, m]``."""
-    white_cross = mixture.whitening @ cross_covariance(mixture, at)
+    white_cross = algebra.times(mixture.whitening, cross_covariance(mixture, at))
     means = jnp.einsum("lnm,ln->lm", white_cross, mixture.white)
     return means, jnp.maximum(1 + MEAN - jnp.square(white_cross).sum(1), 1e-5), white_cross
 

@@ -10,6 +10,7 @@ from jax import Array
 from jax.scipy.special import betainc
 
 from alx.belief import Belief, Mixture, covariance, likely, mean_and_variance, moments
+from alx.gp.algebra import times
 from alx.gp.kernels import square_distance
 from alx.gp.lattice import lattice, steps
 from alx.network.judge import JudgeConfig
@@ -74,7 +75,7 @@ def describe(
     share = covered / jnp.maximum(covered.sum(), 1)
     means, variances, white_places = moments(mixture, places)
     _, grid_variances, white_grid = moments(mixture, grid)
-    between = covariance(mixture, places, grid) - jnp.einsum("lnc,lng->lcg", white_places, white_grid)
+    between = covariance(mixture, places, grid) - times(white_places.swapaxes(1, 2), white_grid)
     reduction = signal @ (jnp.square(between) @ share / (variances + mixture.noise[:, None]))
     total = signal @ (grid_variances @ share)
     variance, mean = signal @ variances, weight @ means

@@ -10,9 +10,20 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["conditional", "factor", "inverse_factor", "invert", "log_density", "solve", "solve_upper"]
+__all__ = [
+    "conditional",
+    "factor",
+    "inverse_factor",
+    "invert",
+    "log_density",
+    "solve",
+    "solve_upper",
+    "times",
+    "whiten",
+]
 
 LARGEST_BLOCK = 32  # a matrix of at most so many rows is eliminated column by column
+SMALL_BLOCK = 8  # and so many where the batch leads, for there products are cheap
 
 
 @jax.custom_vjp
@@ -90,6 +101,28 @@ def inverse_factor(gram: Array) -> Array:
     last = inverse_factor(gram[half:, half:] - times(below, below.swapaxes(0, 1)))
     top = jnp.concatenate([first, jnp.zeros_like(below).swapaxes(0, 1)], axis=1)
     return jnp.concatenate([top, jnp.concatenate([-times(last, times(below, first)), last], axis=1)])
+
+
+def whiten(gram: Array) -> Array:
+    """L^-1 of each ``gram [K, n, n]`` = L L^T, as `inverse_factor` but with the batch first.
+
+    For some hundred matrices of one experiment nearly all of the work is then batched matrix products, which
+    take a tenth of the time of array code over trailing axes.
+    """
+    n = gram.shape[-1]
+    if n <= SMALL_BLOCK:
+        return jnp.moveaxis(inverse_factor(jnp.moveaxis(gram, 0, -1)), -1, 0)
+    half = -(-n // (2 * SMALL_BLOCK)) * SMALL_BLOCK
+    first = whiten(gram[:, :half, :half])
+    below = times(gram[:, half:, :half], first.swapaxes(1, 2))
+    last = whiten(gram[:, half:, half:] - times(below, below.swapaxes(1, 2)))
+    top = jnp.concatenate([first, jnp.zeros_like(below).swapaxes(1, 2)], axis=2)
+    return jnp.concatenate([top, jnp.concatenate([-times(last, times(below, first)), last], axis=2)], axis=1)
+
+
+def times(a: Array, b: Array) -> Array:
+    """The matrix product in full precision, for variances are differences and accelerators round products."""
+    return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)
 
 
 def _sum_to(x: Array, shape: tuple[int, ...]) -> Array:

@@ -137,3 +137,10 @@ def test_the_inverse_factor_is_that_of_lapack(n, batch):
     for index in np.ndindex(*batch):
         exact = np.linalg.inv(np.linalg.cholesky(gram[(..., *index)]))
         np.testing.assert_allclose(inverse[(..., *index)], exact, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [5, 2 * gp.SMALL_BLOCK + 1, 40])
+def test_whitening_is_the_inverse_factor_with_the_batch_first(n):
+    gram = np.moveaxis(grams(n, 3), -1, 0)
+    exact = np.linalg.inv(np.linalg.cholesky(gram))
+    np.testing.assert_allclose(jax.jit(gp.whiten)(np.float32(gram)), exact, atol=1e-5)
