@@ -83,7 +83,8 @@ class GeneralConfig:
         steps: how many steps for the judge.
         deviation_steps: how many more for the calibrated deviation.
         lr: initial learning rate.
-        decay: what is left of the learning rate after every 50 steps.
+        decay: what is left of the learning rate after every 50 steps of the judge; it falls as far for the
+            deviation.
         clip: largest global norm of a gradient.
         seed: seed of everything random.
     """
@@ -130,7 +131,8 @@ class GeneralConfig:
     def shapes(self) -> tuple[Shape, ...]:
         """Of a range a few numbers stand for all: the steps take turns, and each is compiled."""
         dims = _some(self.dim[0], self.dim[-1], 4)
-        least = self.T[0] + self.n_init[0]
+        # Even the smallest has room for as many given points as queries, where so many may be given.
+        least = self.T[0] + max(self.n_init[0], min(self.T[0], self.n_init[-1]))
         sizes = _some(least, min(self.T[-1] + self.n_init[-1], max(least, LARGEST_SIZE)), 3)
         # With one input a function is known long before so many points.
         pairs = [(d, size) for d in dims for size in sizes if d > 1 or size < sizes[-1] or len(sizes) == 1]

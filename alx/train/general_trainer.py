@@ -58,8 +58,9 @@ class GeneralTrainer:
 
     def initial_state(self, mesh: Mesh, params: Params | None) -> State:
         params = initial_params(self.config) if params is None else params
-        transform = optimizer(self.config)
-        state = State(params, tuple(map(transform.init, _split(params))), jnp.zeros((), jnp.int32))
+        transforms = optimizer(self.config), optimizer(self.config, deviation=True)
+        optimizers = tuple(t.init(part) for t, part in zip(transforms, _split(params), strict=True))
+        state = State(params, optimizers, jnp.zeros((), jnp.int32))
         return jax.device_put(state, NamedSharding(mesh, PartitionSpec()))
 
     def make_step(self, mesh: Mesh) -> Callable[[State], tuple[State, dict[str, Array]]]:
@@ -99,9 +100,12 @@ def _split(params: Params) -> tuple[Params, Params]:
     return {name: leaf for name, leaf in params.items() if name != "deviation"}, params["deviation"]
 
 
-def optimizer(config: GeneralConfig) -> optax.GradientTransformation:
-    """RAdam with clipped gradients and staircase decay."""
-    schedule = optax.exponential_decay(config.lr, EPOCH, config.decay, staircase=True)
+def optimizer(config: GeneralConfig, deviation: bool = False) -> optax.GradientTransformation:
+    """RAdam with clipped gradients and staircase decay, as far for the deviation, in its own steps."""
+    decay = config.decay
+    if deviation and config.deviation_steps:
+        decay **= config.steps / config.deviation_steps
+    schedule = optax.exponential_decay(config.lr, EPOCH, decay, staircase=True)
     return optax.chain(optax.clip_by_global_norm(config.clip), optax.radam(schedule))
 
 
@@ -143,7 +147,7 @@ def _deviation_gradient(params: Params, config: GeneralConfig, shape: Shape, key
 
 def _compile(config: GeneralConfig, mesh: Mesh, deviation: bool, shape: Shape):
     """A step on experiments of one shape: the devices share its chunks, and their number changes nothing."""
-    transform, number = optimizer(config), -(-config.batch // config.chunk)
+    transform, number = optimizer(config, deviation), -(-config.batch // config.chunk)
     key = jax.random.fold_in(jax.random.key(config.seed), 1)
     chunk = _deviation_gradient if deviation else chunk_gradient
 
