@@ -68,7 +68,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 begun = True
                 more = [(name.encode(), value.encode("latin-1")) for name, value in extra.items()]
-                message = message | {"headers": [*message["headers"], *more]}
+                message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
 
         async def received() -> Message:

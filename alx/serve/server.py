@@ -15,9 +15,7 @@ from alx.serve.store import Store
 try:
     from alx.io.lock import hold
 except ImportError:  # Windows has no such locks: there nobody keeps a second server out of the directory
-
-    def hold(directory: Path):
-        return contextlib.nullcontext(directory)
+    hold = contextlib.nullcontext
 
 
 __all__ = ["run"]
@@ -64,6 +62,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
+        listener.listen(128)  # from now on clients wait instead of being refused
     except (OSError, OverflowError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or error

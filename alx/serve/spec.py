@@ -57,6 +57,6 @@ def constraint(spec: dict) -> Callable[[np.ndarray], Any] | None:
 
     def allows(rows: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
-            return (rows[:, used].astype(float) @ factors.T <= most).all(1)
+            return np.all(rows[:, used].astype(float) @ factors.T <= most, axis=1)
 
     return allows
