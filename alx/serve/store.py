@@ -65,9 +65,7 @@ class Store:
                     raise ConflictError(f"the request id {key!r} was used for another experiment")
                 return self._made[key].id
             if len(self._experiments) >= MAX_EXPERIMENTS:
-                raise ValueError(
-                    f"there are {MAX_EXPERIMENTS} experiments, which is the limit: delete one first"
-                )
+                raise ValueError(f"there are {MAX_EXPERIMENTS} experiments already: delete one first")
             name = secrets.token_hex(8)
             made = await self._run(Experiment.create, self.directory, name, spec, key, mark)
             await self._run(_sync, self.directory)

@@ -1,7 +1,7 @@
 """Training of the deviation: how far the belief's mean is off where nothing was measured.
 
 Data sets of simulated functions, of any size and partly made by the judge itself. The loss is minus the log
-density of held-out values under the Student t of `alx.places.predict`.
+density of held-out values under the Student t of `alx.belief.predict`.
 """
 
 import jax
@@ -9,10 +9,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from alx.belief import believe, likely, mean_and_variance
+from alx.belief.places import describe, grid_places
+from alx.belief.predict import FLOOR, FREEDOM
 from alx.history import History
 from alx.network.policy import Params, deviation
 from alx.network.sight import Scene
-from alx.places import FLOOR, FREEDOM, describe, grid_places
 from alx.train.general import HELD_OUT, GeneralConfig, Shape, measure, play, simulate, truth
 
 __all__ = ["examples", "loss"]
