@@ -25,7 +25,7 @@ from alx.io import cache as compilations
 from alx.serve import experiment, server
 from benchmarks.reliability.serve_client import Client
 
-__all__ = ["kill_while_telling"]
+__all__ = ["Teller", "check", "kill_while_telling"]
 
 BUDGET = 40
 INPUTS = [{"name": "a", "low": 0, "high": 1}, {"name": "b", "low": 0, "high": 1}]
@@ -56,7 +56,7 @@ def _start(directory: Path, cache: Path) -> tuple[ForkProcess, int]:
         time.sleep(0.01)
 
 
-class _Teller:
+class Teller:
     """A client that fills one experiment after the other and remembers what was answered."""
 
     def __init__(self, number: int):
@@ -92,7 +92,7 @@ class _Teller:
                 self.answered[self.name].append(body["y"])
 
 
-async def _leg(process: ForkProcess, port: int, tellers: list[_Teller], wait: float, tally) -> None:
+async def _leg(process: ForkProcess, port: int, tellers: list[Teller], wait: float, tally) -> None:
     """Tell until the kill, which comes so many seconds after the first answers."""
     before = tally["answered"]
     clients = [Client(port) for _ in tellers]
@@ -113,7 +113,7 @@ async def _leg(process: ForkProcess, port: int, tellers: list[_Teller], wait: fl
     tally["kills"] += 1
 
 
-async def _check(port: int, tellers: list[_Teller], tally: collections.Counter) -> None:
+async def check(port: int, tellers: list[Teller], tally: collections.Counter) -> None:
     """Every answered tell is there, none is there twice, and of the others at most the one under way."""
     client = Client(port)
     found = {each["id"] for each in (await client("GET", "/experiments"))["experiments"]}
@@ -135,14 +135,14 @@ async def _check(port: int, tellers: list[_Teller], tally: collections.Counter) 
 def kill_while_telling(kills: int, seed: int, directory: Path, tellers: int = 8) -> collections.Counter:
     """Start, tell and kill again and again; a kill in four comes at once after the first answers."""
     rng, tally = random.Random(seed), collections.Counter()
-    own = [_Teller(number) for number in range(1, tellers + 1)]
+    own = [Teller(number) for number in range(1, tellers + 1)]
     where, cache = directory / "experiments", directory / "cache"
     for _ in range(kills):
         process, port = _start(where, cache)
         wait = 0.0 if rng.random() < 0.25 else rng.random()
         asyncio.run(_leg(process, port, own, wait, tally))
     process, port = _start(where, cache)
-    asyncio.run(_check(port, own, tally))
+    asyncio.run(check(port, own, tally))
     process.terminate()
     process.join()
     return tally

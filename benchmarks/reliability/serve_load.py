@@ -22,7 +22,7 @@ import tyro
 
 from benchmarks.reliability.serve_client import Client, RefusedError, running
 
-__all__ = ["Load", "load"]
+__all__ = ["Load", "faults", "load", "work"]
 
 INPUTS = [{"name": "a", "low": -5, "high": 10}, {"name": "b", "low": 0, "high": 15}]
 
@@ -98,7 +98,7 @@ async def _client(number: int, client: Client, slots: _Slots, end: float, rate: 
 
 async def _memory(pid: int, end: float, found: Load) -> None:
     while time.monotonic() < end:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
         found.memory.append(pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
         await asyncio.sleep(1)
 
@@ -114,7 +114,8 @@ async def _warm(client: Client, budget: int) -> None:
     await client("DELETE", path, {"confirm": path.split("/")[-1]})
 
 
-async def _run(pid: int, port: int, clients: int, experiments: int, budget: int, seconds: float, rate: float):
+async def work(pid: int, port: int, clients: int, experiments: int, budget: int, seconds: float, rate: float):
+    """What was measured at a server (of this process: pid 0), and the states of its experiments after it."""
     found = Load(
         collections.defaultdict(list),
         collections.defaultdict(list),
@@ -129,8 +130,8 @@ async def _run(pid: int, port: int, clients: int, experiments: int, budget: int,
         await slots.fill(first, slot, "")
     end = time.monotonic() + seconds
     own = [Client(port) for _ in range(clients)]
-    work = [_client(i, each, slots, end, rate, found) for i, each in enumerate(own)]
-    await asyncio.gather(_memory(pid, end, found), *work)
+    jobs = [_client(i, each, slots, end, rate, found) for i, each in enumerate(own)]
+    await asyncio.gather(_memory(pid, end, found), *jobs)
     states = {name: await first("GET", f"/experiments/{name}") for name in found.asked}
     for each in [first, *own]:
         each.close()
@@ -142,7 +143,7 @@ def load(
 ) -> tuple[Load, dict[str, Any]]:
     """Run, and return what was measured and the states of all experiments after it."""
     with running(directory) as (process, port):
-        return asyncio.run(_run(process.pid, port, clients, experiments, budget, seconds, rate))
+        return asyncio.run(work(process.pid, port, clients, experiments, budget, seconds, rate))
 
 
 def faults(found: Load, states: dict[str, Any]) -> collections.Counter:

@@ -58,7 +58,7 @@ def test_what_is_accepted_is_what_json_schema_accepts(name, data):
     if validator.is_valid(value):
         check(SCHEMAS[name], value)
     else:
-        with pytest.raises(ValueError, match="^[^\n]+$"):
+        with pytest.raises(ValueError, match=r"^[^\n]+$"):
             check(SCHEMAS[name], value)
 
 
