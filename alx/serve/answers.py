@@ -82,7 +82,7 @@ def curve_counts(experiment: Experiment) -> list[list[int]]:
 
 def curve_point(experiment: Experiment, p: int, n: int) -> list[float | None]:
     """Error, low and high of output ``p`` after its first ``n`` points; worked out once."""
-    known = experiment.curves.setdefault(p, {})
+    known: dict[int, list] = experiment.curves.setdefault(p, {})
     if n not in known:
         found = error_curve(experiment.open(), p, [n])
         known[n] = [_nullable(values)[0] for values in found]
@@ -141,4 +141,6 @@ def _number(value: Any) -> float | None:
 def _nullable(values: Any) -> Any:
     """The array as lists, with null for what is not finite."""
     array = np.asarray(values, float)
-    return np.where(np.isfinite(array), array.astype(object), None).tolist()
+    shown = array.astype(object)
+    shown[~np.isfinite(array)] = None
+    return shown.tolist()

@@ -41,7 +41,7 @@ class Experiment:
         self.directory = directory
         self.head = journals.read_head(directory)
         self.learner: alx.Learner | None = None
-        self.curves: dict[int, dict[int, list[float]]] = {}
+        self.curves: dict[int, dict[int, list]] = {}
         self._version = 0
         self._answered: OrderedDict[str, list] = OrderedDict()
         self._journal: Journal | None = None

@@ -40,7 +40,7 @@ class Client:
                 status, data = await self._exchange(method, path, body)
                 break
             except (OSError, asyncio.IncompleteReadError):
-                self.close()
+                await self.close()
                 if not left:
                     raise
                 await asyncio.sleep(0.1)
@@ -62,10 +62,13 @@ class Client:
         length = int(re.findall(r"(?i)content-length: *(\d+)", head)[0])
         return int(head.split()[1]), await reader.readexactly(length)
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """Let the connection go."""
         if self._streams is not None:
-            self._streams[1].close()
-            self._streams = None
+            writer, self._streams = self._streams[1], None
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
 
 def start(directory: Path, *options: str) -> tuple[subprocess.Popen, int]:

@@ -108,7 +108,7 @@ async def _leg(process: ForkProcess, port: int, tellers: list[Teller], wait: flo
         if not isinstance(result, OSError | asyncio.IncompleteReadError):
             raise RuntimeError(f"a client ended with {result!r}")
     for each in clients:
-        each.close()
+        await each.close()
     process.join()
     tally["kills"] += 1
 
@@ -129,7 +129,7 @@ async def check(port: int, tellers: list[Teller], tally: collections.Counter) ->
             tally["lost"] += len(set(ys) - there.keys())
             tally["doubled"] += there.total() - len(there)
             tally["never sent"] += len(there.keys() - set(ys) - {under_way.get("y")})
-    client.close()
+    await client.close()
 
 
 def kill_while_telling(kills: int, seed: int, directory: Path, tellers: int = 8) -> collections.Counter:

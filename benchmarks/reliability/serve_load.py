@@ -134,7 +134,7 @@ async def work(pid: int, port: int, clients: int, experiments: int, budget: int,
     await asyncio.gather(_memory(pid, end, found), *jobs)
     states = {name: await first("GET", f"/experiments/{name}") for name in found.asked}
     for each in [first, *own]:
-        each.close()
+        await each.close()
     return found, states
 
 

@@ -76,10 +76,11 @@ function band(xs, low, high, sx, sy) {
   return parts.join("");
 }
 
-function mark(over, sx, sy, x, y, text) {
+function mark(over, sx, sy, x, y, text, right = W) {
+  const last = sx(x) > right - 20; // then the number stands on the left
   over.append(
     svg("circle", { class: "dot", cx: sx(x), cy: sy(y), r: 3.5 }),
-    svg("text", { class: "label", x: sx(x) + 5, y: sy(y) - 4 }, text),
+    svg("text", { class: "label", x: sx(x) + (last ? -5 : 5), y: sy(y) - 4, "text-anchor": last ? "end" : "start" }, text),
   );
 }
 
@@ -87,13 +88,17 @@ function cross(over, x, y) {
   over.append(svg("path", { class: "failed", d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8` }));
 }
 
-function star(over, x, y, text) {
+function star(over, x, y, text, right) {
   let d = "";
   for (let i = 0; i < 10; i++) {
     const r = i % 2 ? 3.6 : 8, a = Math.PI * (i / 5 - 0.5);
     d += `${i ? "L" : "M"}${(x + r * Math.cos(a)).toFixed(1)} ${(y + r * Math.sin(a)).toFixed(1)}`;
   }
-  over.append(svg("path", { class: "star", d: `${d}Z` }), svg("text", { class: "label", x: x + 9, y: y - 5 }, text));
+  const last = x > right - 30;
+  over.append(
+    svg("path", { class: "star", d: `${d}Z` }),
+    svg("text", { class: "label", x: x + (last ? -9 : 9), y: y - 5, "text-anchor": last ? "end" : "start" }, text),
+  );
 }
 
 // A curve with its interval; `points` are {x, y, n}, `failed` and `next` places.
@@ -172,8 +177,8 @@ export function map(inputs, label, values, { deviation = false, points = [], fai
     }
   }
   for (const [x, y] of failed) cross(over, sx(x), sy(y));
-  for (const each of points) mark(over, sx, sy, ...each.x, each.n);
-  for (const [x, y] of next) star(over, sx(x), sy(y), "next");
+  for (const each of points) mark(over, sx, sy, ...each.x, each.n, sx(xs[1]));
+  for (const [x, y] of next) star(over, sx(x), sy(y), "next", sx(xs[1]));
   return node;
 }
 

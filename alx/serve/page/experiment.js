@@ -5,6 +5,7 @@ import { attempt, el, field, message, show, title } from "./dom.js";
 import { effects, errors } from "./draw.js";
 import { modelPictures } from "./model.js";
 
+const outcome = y => ([y].flat().every(each => each == null) ? ["failed", ...[y].flat().slice(1)] : [y].flat());
 const numberOf = text => Number(text.trim().replace(",", "."));
 
 export async function openExperiment(id, main) {
@@ -125,8 +126,8 @@ export async function openExperiment(id, main) {
   }
 
   function drawTable() {
-    const rows = state.points.map((each, i) => el("tr", {}, [i + 1, ...each.x, ...[each.y].flat()].map((value, k) =>
-      el("td", {}, value == null && k > state.inputs.length ? "failed" : show(value, 6))))).reverse();
+    const rows = state.points.map((each, i) => el("tr", {}, [i + 1, ...each.x, ...outcome(each.y)].map(value =>
+      el("td", {}, show(value, 6))))).reverse();
     table.replaceChildren(
       el("div", { class: "row spread" }, el("h2", {}, "Points"),
         el("div", { class: "row" }, el("button", { id: "csv", onclick: () => attempt(() => download(`${path}/csv`, `${state.name}.csv`)) }, "CSV"),

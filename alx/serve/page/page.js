@@ -10,7 +10,7 @@ let shown = { changed() {}, close() {} };
 async function listExperiments() {
   const list = el("ul", { class: "list", id: "list" });
   const page = el("div", { class: "cards" },
-    el("section", { class: "card" }, el("h1", {}, "Experiments"), list),
+    el("section", { class: "card", id: "experiments" }, el("h1", {}, "Experiments"), list),
     createForm());
   main.replaceChildren(page);
   let busy = false, again = false;
