@@ -1,8 +1,8 @@
 """The model: the likeliest kernels of the bank, each moved a few steps uphill.
 
 The bank is coarse. That hardly matters where to measure next, but it does for a prediction from many points.
-A step is Fisher scoring on log p(y given the kernel), the signal variance integrated out, plus the log of a
-wide prior with heavy tails (Cauchy, squared). With K = W^-1 W^-T, T_p = W (dK / dp) W^T, a = W y and q = a^T a + PRIOR_SQUARE,
+A step is Fisher scoring on log p(y given the kernel), the signal variance integrated out, plus that of a
+wide Cauchy prior. With K = W^-1 W^-T, T_p = W (dK / dp) W^T, a = W y and q = a^T a + PRIOR_SQUARE,
 
     slope_p     = 1/2 ((n + 1) / q a^T T_p a - tr T_p)
     curvature   = 1/2 (tr T_p T_r - tr T_p tr T_r / n)
