@@ -19,7 +19,6 @@ from alx.train.posterior import posterior
 from alx.train.prior import Prior
 from alx.train.rollout import Trajectory
 from alx.train.simulate import Batch, Simulation
-from benchmarks.evaluation import model
 
 __all__ = [
     "Functions",
@@ -29,7 +28,6 @@ __all__ = [
     "policy_queries",
     "random_queries",
     "rmse",
-    "rmse_refitted",
     "sobol_queries",
     "truth",
 ]
@@ -74,20 +72,6 @@ def measure(problem: Functions, queries: Array) -> Trajectory:
 def truth(problem: Functions) -> Array:
     """f ``[m, B]`` where the functions are scored."""
     return evaluate(problem.prior, problem.experiment.theta, problem.experiment.function, problem.test)
-
-
-def rmse_refitted(problem: Functions, queries: Array) -> np.ndarray:
-    """The same after a user's own fit, theta unknown, as in `benchmarks.evaluation.model`."""
-    x, y, *_ = measure(problem, queries)
-    f = truth(problem)
-    # The model is fitted to standardised outputs, as users do.
-    scale = jnp.sqrt(f.var(0) + problem.experiment.theta.noise)
-    x, y, test, f = (np.asarray(a, float) for a in (x, y / scale, problem.test, f / scale))
-    theta, _ = model.fit_many(x.T, y.T, np.ones(y.T.shape, bool))
-    with jax.enable_x64(True):
-        data = (jnp.asarray(theta.T), jnp.asarray(x), jnp.asarray(y), jnp.ones(y.shape, bool))
-        mean, _ = model.predict(model.condition(*data), jnp.asarray(test))
-    return np.sqrt(np.square(np.asarray(mean) - f).mean(0)) * np.asarray(scale)
 
 
 def policy_queries(problem: Functions, params: Params, config: PolicyConfig, blind: bool = False) -> Array:
