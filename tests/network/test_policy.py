@@ -43,7 +43,7 @@ def test_weights_start_uniform_up_to_one_over_the_root_of_the_inputs_and_the_enc
         np.testing.assert_allclose(weights.mean(), 0.5, atol=0.03)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 5])
+@pytest.mark.parametrize("dim", [1, 3])
 @every_network
 def test_it_is_a_function_of_the_set(network, dim):
     params, config = random_policy(dim, 6, network).params, PolicyConfig(dim, 6, network=network)
@@ -68,9 +68,8 @@ def test_a_batch_is_one_by_one_and_vmap(network):
     answer = apply(params, config, x, y, mask)
     mapped = jax.jit(jax.vmap(lambda *a: policy.apply(params, config, *a), -1, -1))(x, y, mask)
     np.testing.assert_allclose(answer, mapped, atol=1e-5)
-    for i, n in enumerate([1, 3, 4]):
-        own = policy.apply(params, config, x[:, :n, i], y[:n, i], np.ones(n, bool))  # not compiled
-        np.testing.assert_allclose(answer[:, i], own, atol=1e-5)
+    own = policy.apply(params, config, x[:, :3, 1], y[:3, 1], np.ones(3, bool))  # not compiled
+    np.testing.assert_allclose(answer[:, 1], own, atol=1e-5)
 
 
 @every_network

@@ -94,7 +94,7 @@ def test_the_gradient_is_the_finite_difference(name):
 @pytest.mark.parametrize(("one", "two"), [("entropy", "entropy-v2"), ("regularized-entropy",) * 2])
 def test_an_objective_is_its_version_2_in_expectation(one, two):
     """The quadratic forms need the covariance of f only, which unshifted feature draws have exactly."""
-    prior, config, n = Prior(), PolicyConfig(1, 3), 4000
+    prior, config, n = Prior(), PolicyConfig(1, 3), 1000
     experiment = simulated.experiments(prior, config, Batch(1, n), n_grid=15)
     mean, unshifted = experiment.function.mean, experiment.function._replace(mean=np.zeros(n, np.float32))
     experiment = experiment._replace(function=unshifted, f_grid=experiment.f_grid + mean)
@@ -105,25 +105,25 @@ def test_an_objective_is_its_version_2_in_expectation(one, two):
     exact = float(loss(two if two.endswith("v2") else f"{two}-v2", prior, 3, experiment, x, y, mask)[0])
     error = sampled.std() / n**0.5
     assert abs(sampled.mean() - exact) < 4 * error
-    assert error < 0.05
+    assert error < 0.1
 
 
 @every_objective
 def test_coincident_points_and_little_noise_stay_finite(name):
     prior = Prior(kernels=KERNELS, noise_sd=dist.Delta(0.01), modulated=0.5, warped=0.5)
-    config = PolicyConfig(2, 10)
-    experiment = simulated.experiments(prior, config, Batch(6))
+    config = PolicyConfig(2, 5)
+    experiment = simulated.experiments(prior, config, Batch(6), n_grid=10)
 
     def total(x):
         y = simulate.observe(prior, experiment, x, experiment.noise)
         losses = OBJECTIVES[name](
-            jax.random.key(KEY), prior, experiment, Trajectory(x, y, jnp.ones((11, 1), bool), 10)
+            jax.random.key(KEY), prior, experiment, Trajectory(x, y, jnp.ones((6, 1), bool), 5)
         )
         return losses.sum(), losses
 
     both = jax.jit(jax.value_and_grad(total, has_aux=True))
     for value in (0.0, 0.4, 1.0):
-        (_, losses), gradient = both(np.full((2, 11, 6), value, np.float32))
+        (_, losses), gradient = both(np.full((2, 6, 6), value, np.float32))
         assert np.isfinite(losses).all()
         assert np.isfinite(gradient).all()
 
@@ -139,7 +139,7 @@ def test_a_batch_is_its_experiments_one_by_one():
 
 
 def test_compiled_is_eager():
-    name, prior, config = "regularized-entropy", Prior(), PolicyConfig(1, 2)
+    name, prior, config = "entropy", Prior(), PolicyConfig(1, 2)
     experiment = simulated.experiments(prior, config, Batch(2), n_grid=5)
     trajectory = simulated.trajectories(config, experiment)
     eager = OBJECTIVES[name](jax.random.key(KEY), prior, experiment, trajectory)
@@ -177,7 +177,7 @@ def test_dad_is_bounded_and_reaches_its_bound():
 def test_dad_is_the_information_where_it_does_not_saturate():
     """I(f; y) = H(y) - H(noise), and sPCE is close to it when C is far above its exponential."""
     prior, config = Prior(noise_sd=dist.Delta(0.7)), PolicyConfig(1, 3, 0)
-    experiment = simulated.experiments(prior, config, Batch(5000))
+    experiment = simulated.experiments(prior, config, Batch(1500))
     x = simulated.trajectories(config, experiment).x
     y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
     mask = np.ones((3, 1), bool)

@@ -10,17 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_networks import DESIGN, Design
 from small_run import COMMAND, TRAINER, ToyTrainer, contents, design, one_device, stop_at, train
 
 from alx.io import store
-from alx.network.policy import PolicyConfig
 from alx.train import curve, run
 from alx.train import step as training
-from alx.train.config import TrainConfig
 from alx.train.metrics import FIELDS
-from alx.train.simulate import Batch
-from alx.train.trainer import RolloutTrainer
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 
@@ -56,20 +51,12 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, finished, step
     assert losses[0] == losses[1]
 
 
-def test_a_checkpoint_of_rollouts_goes_on_on_another_number_of_devices(tmp_path, monkeypatch):
-    trainer = RolloutTrainer(
-        TrainConfig(PolicyConfig(1, 1, network=DESIGN), batch=Batch(4), steps=6, lr=0.1, chunk=2)
-    )
-    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    for out in (whole, stopped):
-        run.create(out, trainer, COMMAND)
-    run.train(trainer, whole, lambda epoch: None)
+def test_a_checkpoint_goes_on_on_another_number_of_devices(tmp_path, finished, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
-        run.train(trainer, stopped, stop_at(4))
+        train(tmp_path / "run", stop_at(4))
     one_device(monkeypatch, 2)
-    run.train(run.read(stopped).trainer, stopped, lambda epoch: None)
-    np.testing.assert_allclose(design(stopped), design(whole), atol=1e-4)
-    assert np.abs(design(whole) - Design(PolicyConfig(1, 1), None).design[...]).max() > 0.01
+    train(tmp_path / "run")
+    np.testing.assert_allclose(design(tmp_path / "run"), design(finished), atol=1e-6)
 
 
 def test_a_run_can_start_from_a_policy_of_another_budget_that_is_gone_later(tmp_path, finished):
