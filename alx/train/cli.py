@@ -30,42 +30,14 @@ from alx.train.trainer import RolloutTrainer
 __all__ = ["Arguments", "main", "parse"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Choices:
-    """What other defaults depend on, and what has to be known before anything of a user is imported."""
-
-    dim: tuple[int, ...] | None = None
-    T: tuple[int, ...] | None = None
-    n_init: tuple[int, ...] | None = None
-    paper: bool = False
-    network: str | None = None
-    objective: str | None = None
-    myopic: bool = False
-    steps: int | None = None
-    prior: str | None = None
-    resume: Path | None = None
-    devices: int | None = None
-    coordinator: str | None = None
-    process_id: int | None = None
-    num_processes: int | None = None
-
-
-Config = TrainConfig | GeneralConfig
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Arguments:
-    """Train a policy on simulated functions and write it to a file.
-
-    A distribution is a name of numpyro and its numbers, such as LogNormal -1 1; two numbers alone are the
-    ends of a log-uniform range. The defaults shown are those of the other choices made, or of --dim 2 --T 20.
+class Common:
+    """What is looked at first and last.
 
     Attributes:
         paper: the paper's recipe: its network, prior, batch and number of steps.
         prior: paper, wide, nonstationary, broad, unit, or module:name of one of your own; the default is the
             paper's for its network, else unit. The distributions and shares below change it.
-        seeds: train so many seeds, from `seed` on, and keep the best by the mean of the last 500 losses.
-        out: directory of the run (runs/<dim, T, objective, network, seed>).
         resume: go on with the run in this directory.
         devices: on CPU, how many devices to make (one per core).
         coordinator: several processes: HOST:PORT of the first.
@@ -75,13 +47,43 @@ class Arguments:
 
     paper: bool = False
     prior: str | None = None
-    seeds: int = 1
-    out: Path | None = None
     resume: Path | None = None
     devices: int | None = None
     coordinator: str | None = None
     process_id: int | None = None
     num_processes: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Choices(Common):
+    """What other defaults depend on, and what has to be known before anything of a user is imported."""
+
+    dim: tuple[int, ...] | None = None
+    T: tuple[int, ...] | None = None
+    n_init: tuple[int, ...] | None = None
+    network: str | None = None
+    objective: str | None = None
+    myopic: bool = False
+    steps: int | None = None
+
+
+Config = TrainConfig | GeneralConfig
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Arguments(Common):
+    """Train a policy on simulated functions and write it to a file.
+
+    A distribution is a name of numpyro and its numbers, such as LogNormal -1 1; two numbers alone are the
+    ends of a log-uniform range. The defaults shown are those of the other choices made, or of --dim 2 --T 20.
+
+    Attributes:
+        seeds: train so many seeds, from `seed` on, and keep the best by the mean of the last 500 losses.
+        out: directory of the run (runs/<dim, T, objective, network, seed>).
+    """
+
+    seeds: int = 1
+    out: Path | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

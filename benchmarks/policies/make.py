@@ -64,7 +64,7 @@ def scores(policy: Policy) -> dict[str, dict[str, float]]:
     assert isinstance(config, PolicyConfig)
     table = {}
     for prior in PRIORS:
-        problem = simulated.draw(PRIORS[prior], config, FUNCTIONS, seed=1)
+        problem = simulated.draw_functions(PRIORS[prior], config, FUNCTIONS, seed=1)
         queries = {
             "random": simulated.random_queries(problem),
             "sobol": simulated.sobol_queries(problem),

@@ -22,7 +22,7 @@ from alx.train.simulate import Batch, Simulation
 
 __all__ = [
     "Functions",
-    "draw",
+    "draw_functions",
     "greedy_queries",
     "measure",
     "policy_queries",
@@ -45,7 +45,7 @@ class Functions(NamedTuple):
     test: Array  # [D, m, 1]
 
 
-def draw(prior: Prior, config: PolicyConfig, functions: int, seed: int) -> Functions:
+def draw_functions(prior: Prior, config: PolicyConfig, functions: int, seed: int) -> Functions:
     """The functions of the comparison."""
     key_kernel, key = jax.random.split(jax.random.fold_in(jax.random.key(seed), 77))
     experiment = simulate.simulate(key_kernel, key, prior, config, Batch(functions))

@@ -71,7 +71,7 @@ def learn(name: str, config: TrainConfig, seconds: float) -> Curve:
     return Curve(name, at, steps, rmse)
 
 
-def draw(path: Path, curves: list[Curve], uniform: float, title: str) -> None:
+def plot(path: Path, curves: list[Curve], uniform: float, title: str) -> None:
     """One line per variant, seconds on a log scale."""
     from matplotlib.figure import Figure
 
@@ -114,7 +114,7 @@ def run(dim: int = 1, T: int = 10, seconds: float = 60, out: Path = Path("learni
     result = {"dim": dim, "T": T, "uniform": uniform, "curves": [dataclasses.asdict(c) for c in curves]}
     result |= {"target": target, "seconds_to_target": reached, "cores": cores} | of_run()
     write_bytes(out.with_suffix(".json"), dumps(result, indent=1).encode())
-    draw(out.with_suffix(".png"), curves, uniform, f"D = {dim}, T = {T}, {cores} cores")
+    plot(out.with_suffix(".png"), curves, uniform, f"D = {dim}, T = {T}, {cores} cores")
 
 
 def main() -> None:

@@ -135,7 +135,7 @@ def test_the_backward_rule_is_the_derivative_of_the_plain_loop(network, n_init, 
     expected, found = (jax.jit(jax.grad(f))(params) for f in (loop, scan))
     for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(found), strict=True):
         np.testing.assert_allclose(b, a, atol=2e-4 * np.abs(a).max() + 1e-6)
-    assert any(np.abs(a).max() > 0.1 for a in jax.tree.leaves(expected))
+    assert any(np.abs(a).max() > 0.01 for a in jax.tree.leaves(expected))
 
 
 def test_what_flows_back_through_a_query_is_bounded_for_each_experiment():
@@ -194,12 +194,13 @@ def test_f_at_the_grid_is_that_of_each_experiment(prior):
 def test_standardised_functions_are_the_same_at_unit_variance():
     kernels, each = 200, 6
     prior = Prior(lengthscale=dist.Uniform(0.05, 2.0), standardised=True)
-    plain, scaled = (
-        simulate.simulate(
-            jax.random.key(4), jax.random.key(5), p, PolicyConfig(2, 2), Batch(kernels, 3, 2), n_grid=100
-        )
-        for p in (dataclasses.replace(prior, standardised=False), prior)
-    )
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def drawn(prior):
+        keys = jax.random.key(4), jax.random.key(5)
+        return simulate.simulate(*keys, prior, PolicyConfig(2, 2), Batch(kernels, 3, 2), n_grid=100)
+
+    plain, scaled = drawn(dataclasses.replace(prior, standardised=False)), drawn(prior)
     spread = np.sqrt(np.square(plain.f_grid).reshape(100, kernels, each).mean((0, 2)))
     smallest = simulate.SMALLEST_SPREAD * np.sqrt(plain.theta.variance[::each])
     assert 0 < (spread < smallest).mean() < 0.5, "some are too smooth, most are not"
@@ -259,7 +260,7 @@ def test_a_myopic_query_is_the_policys_answer_to_its_history(network):
         for i in range(3):
             theta, function = dense.pick(experiment.theta, i), dense.pick(experiment.function, i)
             f = dense.evaluate(PRIOR, theta, function, np.asarray(x, float)[..., i].T)
-            np.testing.assert_allclose(y[..., i], f + experiment.noise[..., i], atol=1e-4)
+            np.testing.assert_allclose(y[..., i], f + experiment.noise[..., i], atol=1e-3)
 
 
 @pytest.mark.parametrize("n_init", [0, 1, 3])
