@@ -9,9 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from alx.io.store import load, shipped
+from alx.io.store import load
 from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, init
+from benchmarks import policies
 from benchmarks.evaluation import learners, rivals
 from benchmarks.evaluation.data import Unavailable
 from benchmarks.evaluation.methods import Method, baselines, from_policy
@@ -23,7 +24,6 @@ LABELS = {
     "learner": "alx.Learner",
     "learner-8": "alx.Learner, 8 given",
     "blind": "alx, blind (y = 0)",
-    "static": "static design",
     "gp-al-bayes": "Bayesian GP AL",
     "paper-regularized-entropy": "paper: reg. entropy",
     "paper-entropy": "paper: entropy",
@@ -40,7 +40,7 @@ LABELS = {
 GROUPS = {
     "default": ("alx", "learner", "learner-8", "gp-al-bayes", "gp-al", "maximin", "sobol", "random"),
     "paper": ("paper-regularized-entropy", "paper-entropy", "paper-myopic", "paper-dad"),
-    "ablation": ("blind", "static", "gp-al-variance"),
+    "ablation": ("blind", "gp-al-variance"),
     "bench": ("botorch", "adaptive"),
 }
 # The same policy in other circumstances: none of them is another's rival.
@@ -76,8 +76,8 @@ def available(dim: int) -> tuple[dict[str, Method], dict[str, str]]:
         "botorch": rivals.botorch,
         "adaptive": lambda: rivals.adaptive(dim),
     }
-    for name in ("static", *GROUPS["paper"]):
-        makers[name] = lambda name=name: from_policy(name, _shipped(f"{name}-dim{dim}-T"))
+    for name in GROUPS["paper"]:
+        makers[name] = lambda name=name: from_policy(name, _of_paper(f"{name}-dim{dim}-T"))
     found, missing = baselines(), {}
     for name, make in makers.items():
         try:
@@ -87,11 +87,11 @@ def available(dim: int) -> tuple[dict[str, Method], dict[str, str]]:
     return found, missing
 
 
-def _shipped(prefix: str) -> Policy:
-    name = next((name for name in shipped() if name.startswith(prefix)), None)
+def _of_paper(prefix: str) -> Policy:
+    name = next((name for name in policies.names() if name.startswith(prefix)), None)
     if name is None:
-        raise Unavailable("no policy is shipped")
-    return load(name)
+        raise Unavailable("no policy was trained for it")
+    return policies.load(name)
 
 
 def names(text: str, own: list[str]) -> list[str]:

@@ -203,12 +203,15 @@ def test_a_users_table_is_a_task(run, tmp_path):
             ["--task", "builtins:dict"],
             "--task is builtins:dict, which returns a dict, but must return a Task",
         ),
-        (["--suite", "sin", "--methods", "static"], "Not run at D = 1, for no policy is shipped: static"),
+        (
+            ["--suite", "sin", "--methods", "paper-dad"],
+            "Not run at D = 1, for no policy was trained for it: paper: DAD",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence_and_no_work(arguments, says, run, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("benchmarks.evaluation.registry.shipped", list)
+    monkeypatch.setattr("benchmarks.policies.names", list)
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "text.csv").write_text("x,y\nabc,1\n2,3\n")
     with pytest.raises(SystemExit) as stopped:
