@@ -12,8 +12,8 @@ from scipy.stats import t as student
 from alx.belief.predict import FLOOR
 from alx.network.policy import init
 from alx.network.sight import Scene
-from alx.train import calibrate, general
-from alx.train.general import GeneralConfig, Shape, default, with_steps
+from alx.train import calibrate, general, general_config
+from alx.train.general_config import GeneralConfig, Shape, default, with_steps
 
 SHAPE = Shape(1, 4)
 CONFIG = GeneralConfig(dim=(1,), T=(3,), n_init=(1,), batch=2, chunk=2, steps=2, deviation_steps=1)
@@ -83,8 +83,8 @@ def test_shapes_of_a_range_cover_it_and_one_case_is_one_shape():
     config = default((1, 6), (5, 60), (0, 30))
     assert {shape.dim for shape in config.shapes} == {1, 2, 3, 6}
     assert min(s.capacity for s in config.shapes) == 10  # five given points and five queries
-    assert max(s.capacity for s in config.shapes) == general.LARGEST_SIZE
-    assert set(config.shapes) - set(config.judge_shapes) == {Shape(1, general.LARGEST_SIZE)}
+    assert max(s.capacity for s in config.shapes) == general_config.LARGEST_SIZE
+    assert set(config.shapes) - set(config.judge_shapes) == {Shape(1, general_config.LARGEST_SIZE)}
     assert default((1,), (10,)).judge_shapes == (Shape(1, 11),)
 
 
