@@ -23,7 +23,6 @@ COLOURS = {
     "learner": "#E69F00",
     "learner-8": "#B8860B",
     "blind": "#E69F00",
-    "static": "#CC79A7",
     "gp-al-bayes": "#56B4E9",
     "gp-al": "#0072B2",
     "gp-al-variance": "#56B4E9",

@@ -31,6 +31,12 @@ class Unit:
     seeds: tuple[int, ...]
     budget: int
 
+    @property
+    def keys(self) -> list[tuple]:
+        """What tells the row of each seed from those of all other experiments."""
+        fingerprint = protocol.fingerprint(self.task, self.method, self.budget)
+        return [(self.task.name, self.method.name, seed, fingerprint) for seed in self.seeds]
+
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
@@ -172,10 +178,10 @@ def run(planned: Plan, out: Path, origin: dict[str, Any]) -> Iterator[tuple[Unit
     out.mkdir(parents=True, exist_ok=True)
     path = out / FILE
     with lock.hold(out) as check_lock:
-        present = _check(planned, rows.read(path), out)
+        present = {_key(row) for row in rows.read(path)}
         for unit in planned.units:
             yield unit, False
-            missing = [s for s in unit.seeds if (unit.task.name, unit.method.name, s) not in present]
+            missing = [s for s, key in zip(unit.seeds, unit.keys, strict=True) if key not in present]
             if missing:
                 fresh = protocol.run(unit.task, unit.method, unit.seeds, unit.budget)
                 check_lock()
@@ -184,23 +190,13 @@ def run(planned: Plan, out: Path, origin: dict[str, Any]) -> Iterator[tuple[Unit
 
 
 def finished(planned: Plan, out: Path) -> list[rows.Row]:
-    """The rows on disk that belong to the plan."""
-    wanted = {(u.task.name, u.method.name, seed) for u in planned.units for seed in u.seeds}
-    return [row for row in rows.read(out / FILE) if (row["task"], row["method"], row["seed"]) in wanted]
+    """The rows on disk that belong to the plan; others stay there, such as those of an earlier policy."""
+    wanted = {key for unit in planned.units for key in unit.keys}
+    return [row for row in rows.read(out / FILE) if _key(row) in wanted]
 
 
-def _check(planned: Plan, found: list[rows.Row], out: Path) -> set[tuple[str, str, int]]:
-    """The runs already there; rows of another experiment under the same name are an error."""
-    expected = {
-        (u.task.name, u.method.name): protocol.fingerprint(u.task, u.method, u.budget) for u in planned.units
-    }
-    for row in found:
-        if expected.get((row["task"], row["method"]), row["fingerprint"]) != row["fingerprint"]:
-            raise ValueError(
-                f"--out {out} holds rows of {row['method']} on {row['task']} with another budget, data or "
-                "policy; choose another --out."
-            )
-    return {(row["task"], row["method"], row["seed"]) for row in found}
+def _key(row: rows.Row) -> tuple:
+    return row["task"], row["method"], row["seed"], row["fingerprint"]
 
 
 def environment(command: str) -> dict[str, str]:

@@ -1,8 +1,10 @@
 """What an evaluation found, as tables for the terminal and in Markdown."""
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -17,7 +19,7 @@ EXTRA = ("p vs Random", "p vs GP AL", "query ms", "compile s")
 LEGEND = (
     "RMSE after the last query, mean ± standard error over {seeds} paired seeds. "
     "* below Random, † below GP AL (one-sided Wilcoxon signed-rank test, p < 0.05). "
-    "Query ms: all T selections of one run, labelling and compilation excluded, median over seeds."
+    "Query ms: all T selections of one run, labelling and compilation excluded, median over the first seeds."
 )
 
 
@@ -106,17 +108,33 @@ def sentence(evaluation: Evaluation) -> str:
 
 
 def console_tables(evaluation: Evaluation, console: Console) -> None:
-    """Print the compact tables, one per dimension, the best of each task in bold."""
+    """Print the compact tables, one per dimension, or several where the terminal is too narrow for one; the
+    best of each task in bold."""
     for dim in evaluation.dims:
         header, body, bold = grid(evaluation, dim)
-        table = Table(title_justify="left", header_style="bold", pad_edge=False)
-        for i, name in enumerate(header):
-            table.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0)
-        for line, marks in zip(body, bold, strict=True):
-            table.add_row(*(f"[bold]{c}[/bold]" if b else c for c, b in zip(line, marks, strict=True)))
-        console.print(table)
+        for columns in _parts([header, *body], console.width):
+            table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+            for i in columns:
+                table.add_column(header[i], justify="left" if i == 0 else "right", no_wrap=True)
+            for line, marks in zip(body, bold, strict=True):
+                table.add_row(*(f"[bold]{line[i]}[/bold]" if marks[i] else line[i] for i in columns))
+            console.print(table)
     console.print(legend(evaluation), style="dim")
     console.print(sentence(evaluation), markup=False)
+
+
+def _parts(lines: list[list[str]], width: int) -> Iterator[list[int]]:
+    """The columns of each part of a table, as many as fit; the first is in all of them."""
+    gap = 3
+    widths = [max(map(len, column)) + gap for column in zip(*lines, strict=True)]
+    columns, used = [0], widths[0]
+    for i, wide in enumerate(widths[1:], 1):
+        if used + wide > width and len(columns) > 1:
+            yield columns
+            columns, used = [0], widths[0]
+        columns.append(i)
+        used += wide
+    yield columns
 
 
 def markdown(evaluation: Evaluation) -> str:
