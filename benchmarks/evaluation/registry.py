@@ -94,7 +94,7 @@ def available(dim: int) -> tuple[dict[str, Method], dict[str, str]]:
 def _of_the_paper(name: str, dim: int) -> Policy:
     found = next((each for each in policies.names() if each.startswith(f"{name}-dim{dim}-T")), None)
     if found is None:
-        raise Unavailable("the paper's network was trained for another number of inputs")
+        raise Unavailable("the paper's networks were trained for other numbers of inputs")
     return policies.load(found)
 
 

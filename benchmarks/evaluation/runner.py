@@ -113,11 +113,11 @@ def plan(
     wanted = registry.names(",".join(["default", *known]) if chosen is None else chosen, known)
     beside = {*(m.name for m in functions), *(name for name in added if ":" not in name)}
     wanted = registry.names(",".join([*wanted, *beside]), known)
-    by_dim, notes = {}, []
-    for dim in sorted({task.dim for task in found}):
-        policies_ = {name: policy for name, (policy, _) in own.items()}
-        by_dim[dim], new = _methods(dim, policies_, functions, wanted)
-        notes += new
+    by_dim = {
+        dim: _methods(dim, {name: policy for name, (policy, _) in own.items()}, functions)
+        for dim in sorted({task.dim for task in found})
+    }
+    notes = _absent({dim: missing for dim, (_, missing) in by_dim.items()}, wanted)
     fitting, units = [], []
     for task in found:
         length = budget or protocol.default_budget(task.dim)
@@ -129,12 +129,14 @@ def plan(
             )
             continue
         fitting.append(task)
-        late = [m for m in by_dim[task.dim] if m.given >= size]
+        methods = by_dim[task.dim][0]
+        able = [methods[name] for name in wanted if name in methods]
+        late = [m for m in able if m.given >= size]
         notes += [f"Not run: {label(m.name)} on {task.name}, which has {size} points in all." for m in late]
         groups = range(0, seeds, protocol.SEEDS_TOGETHER)
         units += [
             Unit(task, method, tuple(range(i, min(i + protocol.SEEDS_TOGETHER, seeds))), length)
-            for method in by_dim[task.dim]
+            for method in able
             if method not in late
             for i in groups
         ]
@@ -155,22 +157,31 @@ def _names(policies: tuple[str, ...]) -> dict[str, str]:
 
 
 def _methods(
-    dim: int, own: dict[str, Policy], functions: list[Method], wanted: list[str]
-) -> tuple[list[Method], list[str]]:
+    dim: int, own: dict[str, Policy], functions: list[Method]
+) -> tuple[dict[str, Method], dict[str, str]]:
+    """All methods for this many inputs by name, and of each that cannot run the reason."""
     found, missing = registry.available(dim)
     found |= {method.name: method for method in functions}
-    dims = {name: getattr(policy.config, "dim", dim) for name, policy in own.items()}
-    found |= {name: from_policy(name, policy) for name, policy in own.items() if dims[name] == dim}
-    misfits = [name for name in own if name in wanted and name not in found]
-    notes = []
-    if misfits:
-        others = ", ".join(f"{name} (D = {dims[name]})" for name in misfits)
-        notes.append(f"Not run at D = {dim}, for they were trained for another dimension: {others}.")
-    for reason in dict.fromkeys(missing.values()):
-        absent = [name for name, why in missing.items() if why == reason and name in wanted]
-        if absent:
-            notes.append(f"Not run at D = {dim}, for {reason}: {', '.join(absent)}.")
-    return [found[name] for name in wanted if name in found], notes
+    for name, policy in own.items():
+        trained = getattr(policy.config, "dim", dim)
+        if trained == dim:
+            found[name] = from_policy(name, policy)
+        else:
+            missing[name] = f"it was trained for D = {trained}"
+    return found, missing
+
+
+def _absent(missing: dict[int, dict[str, str]], wanted: list[str]) -> list[str]:
+    """A sentence for each reason why methods that are wanted cannot run, given the reasons by dimension."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in wanted:
+        reasons = {dim: by_name[name] for dim, by_name in missing.items() if name in by_name}
+        for reason in dict.fromkeys(reasons.values()):
+            dims = ", ".join(str(dim) for dim, why in reasons.items() if why == reason)
+            found.setdefault((dims, reason), []).append(label(name))
+    return [
+        f"Not run at D = {dims}, for {reason}: {', '.join(names)}." for (dims, reason), names in found.items()
+    ]
 
 
 def run(planned: Plan, out: Path, origin: dict[str, Any]) -> Iterator[tuple[Unit, bool]]:

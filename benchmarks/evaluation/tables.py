@@ -13,7 +13,18 @@ from benchmarks.evaluation.registry import label
 from benchmarks.evaluation.statistics import Summary, summarize
 from benchmarks.evaluation.tasks import Task
 
-__all__ = ["Evaluation", "console_tables", "every_number", "grid", "legend", "markdown", "points", "sentence"]
+__all__ = [
+    "Evaluation",
+    "cells",
+    "console_tables",
+    "every_number",
+    "grid",
+    "legend",
+    "markdown",
+    "markdown_grid",
+    "points",
+    "sentence",
+]
 
 EXTRA = ("p vs Random", "p vs GP AL", "query ms", "compile s")
 LEGEND = (
@@ -55,27 +66,27 @@ def cell(summary: Summary | None) -> str:
     return "" if summary is None else f"{summary.mean:.3f} ±{summary.error:.3f}{summary.marks}"
 
 
+def cells(
+    evaluation: Evaluation, tasks: list[str], methods: list[str]
+) -> tuple[list[list[str]], list[list[bool]]]:
+    """A line for each method that was run on any of the tasks, and which cells are the best of their task."""
+    found = {(s.task, s.method): s for t in tasks for s in summarize(evaluation.rows, t, methods)}
+    ran = [m for m in methods if any((t, m) in found for t in tasks)]
+    best = {t: min((s.mean for s in found.values() if s.task == t), default=None) for t in tasks}
+    lines = [[found.get((t, m)) for t in tasks] for m in ran]
+    body = [[label(m), *map(cell, line)] for m, line in zip(ran, lines, strict=True)]
+    return body, [[False, *(s is not None and s.mean == best[s.task] for s in line)] for line in lines]
+
+
 def grid(evaluation: Evaluation, dim: int) -> tuple[list[str], list[list[str]], list[list[bool]]]:
     """Header, body and which cells are the best of their task, for the tasks of one dimension."""
     tasks = [task.name for task in evaluation.tasks if task.dim == dim]
-    found = {
-        (s.task, s.method): s for t in tasks for s in summarize(evaluation.rows, t, [*evaluation.methods])
-    }
-    best = {t: min(s.mean for (task, _), s in found.items() if task == t) for t in tasks}
-    body, bold = [], []
-    for method in evaluation.methods:
-        own = [found.get((task, method)) for task in tasks]
-        times = [s.query_ms for s in own if s is not None]
-        if times:
-            body.append([label(method), *map(cell, own), _milliseconds(sum(times) / len(times))])
-            bold.append(
-                [
-                    False,
-                    *(s is not None and s.mean == best[t] for t, s in zip(tasks, own, strict=True)),
-                    False,
-                ]
-            )
-    return [f"D = {dim}", *tasks, "query ms"], body, bold
+    body, bold = cells(evaluation, tasks, [*evaluation.methods])
+    names = {label(method): method for method in evaluation.methods}
+    for line in body:
+        times = [s.query_ms for t in tasks for s in summarize(evaluation.rows, t, [names[line[0]]])]
+        line.append(_milliseconds(sum(times) / len(times)))
+    return [f"D = {dim}", *tasks, "query ms"], body, [[*line, False] for line in bold]
 
 
 def _milliseconds(value: float) -> str:
@@ -141,14 +152,9 @@ def markdown(evaluation: Evaluation) -> str:
     """The tables with every number, in Markdown."""
     parts = ["# Evaluation", "", sentence(evaluation), "", legend(evaluation), ""]
     for dim in evaluation.dims:
-        header, body, bold = grid(evaluation, dim)
-        body = [
-            [f"**{c}**" if b else c for c, b in zip(*pair, strict=True)]
-            for pair in zip(body, bold, strict=True)
-        ]
-        parts += [_markdown_table(header, body), ""]
+        parts += [markdown_grid(*grid(evaluation, dim)), ""]
     parts += ["## Every number", ""]
-    parts += [_markdown_table(*every_number(evaluation)), ""]
+    parts += [_table(*every_number(evaluation)), ""]
     parts += [f"- {note}" for note in evaluation.notes] + [""] * bool(evaluation.notes)
     parts += ["## How it was made", ""]
     parts += [f"- {key}: `{value}`" for key, value in evaluation.environment.items()]
@@ -179,6 +185,12 @@ def _p(p: float | None) -> str:
     return "" if p is None else f"{p:.2g}"
 
 
-def _markdown_table(header: list[str], body: list[list[str]]) -> str:
+def markdown_grid(header: list[str], body: list[list[str]], bold: list[list[bool]]) -> str:
+    """A table in Markdown, with its best cells in bold."""
+    lines = (zip(*pair, strict=True) for pair in zip(body, bold, strict=True))
+    return _table(header, [[f"**{text}**" if best else text for text, best in line] for line in lines])
+
+
+def _table(header: list[str], body: list[list[str]]) -> str:
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *body]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

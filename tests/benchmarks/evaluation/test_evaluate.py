@@ -179,9 +179,9 @@ def test_policies_run_where_they_fit_and_are_named_where_not(run, tmp_path):
         ("sin", "random"),
         ("branin", "random"),
     }
-    assert "Not run at D = 1, for they were trained for another dimension: two (D = 2)." in " ".join(
-        printed.split()
-    )
+    said = " ".join(printed.split())
+    assert "Not run at D = 1, for it was trained for D = 2: two." in said
+    assert "Not run at D = 2, for it was trained for D = 1: one0, one1." in said
     assert (tmp_path / "out" / "figures" / "ablation-dim1.png").exists()
     assert not (tmp_path / "out" / "figures" / "ablation-dim2.png").exists()
 
@@ -234,7 +234,7 @@ def test_a_users_table_is_a_task(run, tmp_path):
         ),
         (
             ["--csv", "three.csv", "--target", "y", "--budget", "2", "--methods", "paper-dad"],
-            "Not run at D = 3, for the paper's network was trained for another number of inputs: paper-dad",
+            "Not run at D = 3, for the paper's networks were trained for other numbers of inputs: paper: DAD",
         ),
     ],
 )
