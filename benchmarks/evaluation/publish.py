@@ -14,7 +14,7 @@ from rich.console import Console
 
 from alx.io.files import write_bytes
 from benchmarks.evaluation.cli import Options, evaluate
-from benchmarks.evaluation.tables import Evaluation, cells, grid, legend, markdown_grid, points, sentence
+from benchmarks.evaluation.tables import Evaluation, cells, legend, markdown_grid, points, sentence
 
 __all__ = ["between", "full", "short"]
 
@@ -36,8 +36,15 @@ def between(text: str, name: str, content: str) -> str:
 
 
 def full(evaluation: Evaluation) -> str:
-    """Verdict, all tables, what they are and where they come from."""
-    grids = [markdown_grid(*grid(evaluation, dim)) for dim in evaluation.dims]
+    """Verdict, all tables, what they are and where they come from.
+
+    Times are left out, for rows may come from several runs, on machines that were not equally busy.
+    """
+    by_dim = {d: [task.name for task in evaluation.tasks if task.dim == d] for d in evaluation.dims}
+    grids = [
+        markdown_grid([f"D = {dim}", *tasks], *cells(evaluation, tasks, [*evaluation.methods]))
+        for dim, tasks in by_dim.items()
+    ]
     return "\n\n".join(
         [sentence(evaluation), *grids, f"{legend(evaluation)} {origin(evaluation)}", *evaluation.notes]
     )

@@ -14,6 +14,7 @@ from benchmarks.evaluation.statistics import Summary, summarize
 from benchmarks.evaluation.tasks import Task
 
 __all__ = [
+    "TIMES",
     "Evaluation",
     "cells",
     "console_tables",
@@ -29,7 +30,9 @@ __all__ = [
 EXTRA = ("p vs Random", "p vs GP AL", "query ms", "compile s")
 LEGEND = (
     "RMSE after the last query, mean ± standard error over {seeds} paired seeds. "
-    "* below Random, † below GP AL (one-sided Wilcoxon signed-rank test, p < 0.05). "
+    "* below Random, † below GP AL (one-sided Wilcoxon signed-rank test, p < 0.05)."
+)
+TIMES = (
     "Query ms: all T selections of one run, labelling and compilation excluded, median over the first seeds."
 )
 
@@ -94,7 +97,7 @@ def _milliseconds(value: float) -> str:
 
 
 def legend(evaluation: Evaluation) -> str:
-    """What the numbers of the tables are."""
+    """What the RMSEs of the tables are."""
     return f"{LEGEND.format(seeds=evaluation.seeds)} {points(evaluation)}"
 
 
@@ -130,7 +133,7 @@ def console_tables(evaluation: Evaluation, console: Console) -> None:
             for line, marks in zip(body, bold, strict=True):
                 table.add_row(*(f"[bold]{line[i]}[/bold]" if marks[i] else line[i] for i in columns))
             console.print(table)
-    console.print(legend(evaluation), style="dim")
+    console.print(f"{legend(evaluation)} {TIMES}", style="dim")
     console.print(sentence(evaluation), markup=False)
 
 
@@ -150,7 +153,7 @@ def _parts(lines: list[list[str]], width: int) -> Iterator[list[int]]:
 
 def markdown(evaluation: Evaluation) -> str:
     """The tables with every number, in Markdown."""
-    parts = ["# Evaluation", "", sentence(evaluation), "", legend(evaluation), ""]
+    parts = ["# Evaluation", "", sentence(evaluation), "", f"{legend(evaluation)} {TIMES}", ""]
     for dim in evaluation.dims:
         parts += [markdown_grid(*grid(evaluation, dim)), ""]
     parts += ["## Every number", ""]
