@@ -104,8 +104,12 @@ def legend(evaluation: Evaluation) -> str:
 def points(evaluation: Evaluation) -> str:
     """How many points each method had, in a sentence."""
     dims = {task.name: task.dim for task in evaluation.tasks}
-    sizes = sorted({(dims[row["task"]], len(row["x"])) for row in evaluation.rows})
-    total = " and ".join(f"{n} points (D = {dim})" for dim, n in sizes)
+    sizes: dict[int, set[int]] = {}
+    for row in evaluation.rows:
+        sizes.setdefault(len(row["x"]), set()).add(dims[row["task"]])
+    total = " and ".join(
+        f"{size} points (D = {', '.join(map(str, sorted(sizes[size])))})" for size in sorted(sizes)
+    )
     by_given: dict[int, list[str]] = {}
     for method, given in evaluation.methods.items():
         by_given.setdefault(given, []).append(label(method))

@@ -1,5 +1,6 @@
 """The tables of documents, from made-up rows."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from benchmarks.evaluation import publish, tasks
 from benchmarks.evaluation.registry import LABELS, label
-from benchmarks.evaluation.tables import Evaluation
+from benchmarks.evaluation.tables import Evaluation, points
 
 METHODS = dict.fromkeys(LABELS, 1)
 
@@ -46,6 +47,21 @@ def test_the_short_table_has_at_most_eight_rows_and_a_column_for_each_task():
     assert text.count("**") == 2 * len(names)
     assert "8 given" not in text.splitlines()[-1], "only what is shown is explained"
     assert text.startswith("Against the best rival of each of 5 tasks, alx")
+
+
+def test_the_caption_says_how_many_points_there_were():
+    evaluation = made_up(["sin", "branin"])
+    assert points(evaluation) == (
+        "Each method had 2 points (D = 1, 2) in all, of which some were given at random: 1."
+    )
+    for row in evaluation.rows:
+        if row["task"] == "branin":
+            row["x"] = [[0.5]] * 3
+    given = dataclasses.replace(evaluation, methods={"alx": 1, "learner": 0, "learner-8": 8, "random": 1})
+    assert points(given) == (
+        "Each method had 2 points (D = 1) and 3 points (D = 2) in all, of which some were given at random: "
+        "0 for 'alx.Learner', 8 for 'alx.Learner, 8 given', 1 for all others."
+    )
 
 
 def test_the_full_tables_hold_every_method_and_say_where_rows_come_from():
