@@ -9,6 +9,7 @@ while learner.remaining:
 from pathlib import Path
 
 from alx.belief import Belief, believe
+from alx.belief.predict import interval, predict
 from alx.history import History
 from alx.io.export import to_jax, to_onnx
 from alx.io.files import write_bytes
@@ -18,7 +19,6 @@ from alx.learner.inputs import Choice, Integer, Real
 from alx.learner.learner import Learner
 from alx.learner.outputs import Output
 from alx.network.policy import Policy, PolicyConfig
-from alx.places import interval, predict
 from alx.propose import exportable, propose, propose_batch, propose_from_pool
 from alx.version import __version__
 

@@ -17,12 +17,12 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 
 from alx.belief import Belief, Mixture, believe, expect, likely, mean_and_variance
+from alx.belief.places import FIRST, describe, first_places, grid_places, places_around
 from alx.history import History
 from alx.network.batched import apply_one
 from alx.network.judge import JudgeConfig
 from alx.network.policy import Params, Policy, PolicyConfig, score
 from alx.network.sight import Scene
-from alx.places import FIRST, describe, first_places, grid_places, places_around
 
 __all__ = [
     "decide",

@@ -13,7 +13,7 @@ PAGE = Path(__file__).with_name("api.md")
 # Modules whose public names are described besides those of alx itself.
 MODULES = {
     "alx.belief": ("Mixture", "add", "empty", "expect", "likely", "with_outputs"),
-    "alx.places": ("describe",),
+    "alx.belief.places": ("describe",),
     "alx.propose": ("decide", "score_places"),
     "alx.learner.goals": ("Goal",),
     "alx.learner.model": ("ErrorEstimate", "Kernels"),

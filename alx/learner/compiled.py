@@ -13,11 +13,11 @@ import jax
 import numpy as np
 
 from alx import belief as beliefs
+from alx.belief.predict import interval, predict
 from alx.history import History
 from alx.io.store import fingerprint
 from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy
-from alx.places import interval, predict
 from alx.propose import decide, propose, score_places, with_pending
 
 __all__ = ["Compiled", "capacity_for", "compiled", "history", "is_general", "padded", "waiting"]
