@@ -74,12 +74,14 @@ def load_tasks(
     if csv is not None:
         makers.append(lambda: tasks.from_csv(csv, target))
     makers += [lambda name=name: plugin.task(name) for name in own]
-    found, notes = [], []
+    found, reasons = [], {}
     for make in makers:
         try:
             found.append(make())
         except Unavailable as error:
-            notes.append(f"Not run: {error}")
+            name, _, reason = str(error).partition(": ")
+            reasons.setdefault(reason, []).append(name)
+    notes = [": ".join(filter(None, ("Not run", ", ".join(names), why))) for why, names in reasons.items()]
     if not found:
         raise ValueError(" ".join(notes).replace("Not run: ", "") or "--suite names no task.")
     twice = {task.name for task in found if sum(other.name == task.name for other in found) > 1}
