@@ -105,8 +105,8 @@ def test_list_names_every_shipped_policy(run):
         (("propose", "policy.safetensors", "good.csv", "-n", "0"), "whole number of at least 1"),
         (("propose", "policy.safetensors", "good.csv", "--y-std", "-1"), "y_std must be positive"),
         (("propose", "good.csv", "good.csv"), "not a policy file"),
-        (("export", "dim1-T10", "--out", "absent/p.onnx"), "No such file"),
-        (("export", "policy.safetensors", "--out", "p"), "dim must be given"),
+        (("export", "policy.safetensors", "--out", "absent/p"), "No such file"),
+        (("export", "general", "--out", "p"), "dim must be given"),
         (("list", "absent"), "not a shipped policy"),
     ],
 )

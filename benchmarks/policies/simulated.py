@@ -19,17 +19,15 @@ from alx.train.posterior import posterior
 from alx.train.prior import Prior
 from alx.train.rollout import Trajectory
 from alx.train.simulate import Batch, Simulation
-from benchmarks.evaluation import model
 
 __all__ = [
     "Functions",
-    "draw",
+    "draw_functions",
     "greedy_queries",
     "measure",
     "policy_queries",
     "random_queries",
     "rmse",
-    "rmse_refitted",
     "sobol_queries",
     "truth",
 ]
@@ -47,7 +45,7 @@ class Functions(NamedTuple):
     test: Array  # [D, m, 1]
 
 
-def draw(prior: Prior, config: PolicyConfig, functions: int, seed: int) -> Functions:
+def draw_functions(prior: Prior, config: PolicyConfig, functions: int, seed: int) -> Functions:
     """The functions of the comparison."""
     key_kernel, key = jax.random.split(jax.random.fold_in(jax.random.key(seed), 77))
     experiment = simulate.simulate(key_kernel, key, prior, config, Batch(functions))
@@ -74,20 +72,6 @@ def measure(problem: Functions, queries: Array) -> Trajectory:
 def truth(problem: Functions) -> Array:
     """f ``[m, B]`` where the functions are scored."""
     return evaluate(problem.prior, problem.experiment.theta, problem.experiment.function, problem.test)
-
-
-def rmse_refitted(problem: Functions, queries: Array) -> np.ndarray:
-    """The same after a user's own fit, theta unknown, as in `benchmarks.evaluation.model`."""
-    x, y, *_ = measure(problem, queries)
-    f = truth(problem)
-    # The model is fitted to standardised outputs, as users do.
-    scale = jnp.sqrt(f.var(0) + problem.experiment.theta.noise)
-    x, y, test, f = (np.asarray(a, float) for a in (x, y / scale, problem.test, f / scale))
-    theta, _ = model.fit_many(x.T, y.T, np.ones(y.T.shape, bool))
-    with jax.enable_x64(True):
-        data = (jnp.asarray(theta.T), jnp.asarray(x), jnp.asarray(y), jnp.ones(y.shape, bool))
-        mean, _ = model.predict(model.condition(*data), jnp.asarray(test))
-    return np.sqrt(np.square(np.asarray(mean) - f).mean(0)) * np.asarray(scale)
 
 
 def policy_queries(problem: Functions, params: Params, config: PolicyConfig, blind: bool = False) -> Array:
