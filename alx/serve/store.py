@@ -23,7 +23,7 @@ from alx.serve.warm import WARM, shape
 __all__ = ["MissingError", "Store"]
 
 # Experiments kept in memory: their outputs times the squares of their capacities, about 500 bytes for each.
-IN_MEMORY = 1 << 17
+IN_MEMORY = 1 << 18
 THREADS = 4
 T = TypeVar("T")
 
