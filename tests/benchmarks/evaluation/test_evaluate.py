@@ -205,7 +205,7 @@ def test_a_users_table_is_a_task(run, tmp_path):
         ),
         (
             ["--suite", "sin", "--methods", "paper-dad"],
-            "Not run at D = 1, for no policy was trained for it: paper: DAD",
+            "Not run at D = 1, for no policy was trained for it: paper-dad",
         ),
     ],
 )
