@@ -1,4 +1,4 @@
-"""``python -m alx``: list the shipped policies, export one, or propose the next point for a CSV of points."""
+"""``python -m alx``: list the shipped policies, export one, propose a point for a CSV of points, or serve."""
 
 import csv
 import os
@@ -14,6 +14,7 @@ from alx.io.files import read_text
 from alx.io.store import card, load, shipped
 from alx.learner.learner import Learner
 from alx.network.policy import PolicyConfig
+from alx.serve.command import serve
 
 __all__ = ["main"]
 
@@ -125,7 +126,7 @@ def _is_number(text: str) -> bool:
 
 def main() -> None:
     """Run the command line; bad input ends in one sentence and exit code 2."""
-    commands = {"list": list_policies, "export": export, "propose": propose}
+    commands = {"list": list_policies, "export": export, "propose": propose, "serve": serve}
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="alx", description=__doc__)
         sys.stdout.flush()

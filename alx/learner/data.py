@@ -14,7 +14,9 @@ from alx.learner.checks import short
 from alx.learner.inputs import Choice, Input, Integer
 from alx.learner.outputs import Output
 
-__all__ = ["Table", "read_csv", "to_columns", "to_dataframe", "write_csv"]
+__all__ = ["CsvFile", "Table", "read_csv", "to_columns", "to_dataframe", "write_csv"]
+
+CsvFile = str | os.PathLike | io.StringIO
 
 
 class Table(NamedTuple):
@@ -53,7 +55,7 @@ def to_dataframe(columns: dict[str, np.ndarray]) -> Any:
 
 
 def write_csv(
-    path: str | os.PathLike,
+    path: CsvFile,
     inputs: Sequence[Input],
     outputs: Sequence[Output],
     columns: dict[str, np.ndarray],
@@ -65,20 +67,26 @@ def write_csv(
     writer.writerow([titles.get(name, name) for name in columns])
     for row in zip(*columns.values(), strict=True):
         writer.writerow(["" if _is_missing(value) else _text(value) for value in row])
-    write_bytes(path, text.getvalue().encode())
+    if isinstance(path, io.StringIO):
+        path.write(text.getvalue())
+    else:
+        write_bytes(path, text.getvalue().encode())
 
 
-def read_csv(path: str | os.PathLike, inputs: Sequence[Input], outputs: Sequence[Output]) -> Table:
+def read_csv(path: CsvFile, inputs: Sequence[Input], outputs: Sequence[Output]) -> Table:
     """The points of a CSV: separated by commas, semicolons or tabs, with decimal points or commas.
 
     A header names the columns, in any order, with or without units in brackets; other columns are carried
     along. Without a header the columns are the inputs and then the outputs. An empty output, or NaN, is
     missing.
     """
-    try:
-        text = read_text(path)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+    if isinstance(path, io.StringIO):
+        path, text = "the text", path.read()
+    else:
+        try:
+            text = read_text(path)
+        except OSError as error:
+            raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
     first = text.lstrip().split("\n", 1)[0]
     separator = next((each for each in ";\t" if each in first), ",")
     reader = csv.reader(io.StringIO(text), delimiter=separator)

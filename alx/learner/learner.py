@@ -1,5 +1,6 @@
 """A whole experiment in the user's own units: where to measure next, what was learned, is it enough."""
 
+import io
 import os
 from collections.abc import Callable
 from typing import Any
@@ -64,7 +65,7 @@ class Learner(Experiment):
         level = as_scalar("level", level)
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level:g}")
-        return self._predict(x, lambda run, one, points: output_model.interval(run, one, points, level))
+        return self._predict(x, lambda one, points: output_model.interval(one, points, level))
 
     def error(self) -> output_model.ErrorEstimate:
         """The root-mean-square error of the model over the domain as it estimates it, with a range.
@@ -73,8 +74,8 @@ class Learner(Experiment):
         of it. With several outputs an array each.
         """
         places = self._domain.embed(self._asker.error_places)
-        run, groups = self._asker.run, self._domain.groups
-        each = [output_model.estimate_error(run, one, groups, places) for one in self._measured_beliefs()]
+        groups = self._domain.groups
+        each = [output_model.estimate_error(one, groups, places) for one in self._measured_beliefs()]
         return (
             each[0] if len(each) == 1 else output_model.ErrorEstimate(*map(np.array, zip(*each, strict=True)))
         )
@@ -84,10 +85,7 @@ class Learner(Experiment):
         """The likely kernels in the user's units, ``Kernels``; with several outputs a dict by name."""
         low, high = self._domain.bounds.T
         widths = np.where([isinstance(each, Choice) for each in self.inputs], 1.0, high - low)
-        found = [
-            output_model.kernels(self._asker.run, one, self._domain.groups, widths)
-            for one in self._measured_beliefs()
-        ]
+        found = [output_model.kernels(one, self._domain.groups, widths) for one in self._measured_beliefs()]
         names = [each.name for each in self.outputs]
         return found[0] if len(found) == 1 else dict(zip(names, found, strict=True))
 
@@ -116,16 +114,40 @@ class Learner(Experiment):
         """
         learner_run.run(self, measure, until, executor, save, retries, workers)
 
+    def peek(self) -> np.ndarray | None:
+        """What ``ask`` would answer, without asking for it; None when nothing can be asked for."""
+        state = self._state
+        try:
+            return self.ask()
+        except ValueError:
+            return None
+        finally:
+            self._state = state
+
+    def expect(self, x: Any) -> None:
+        """Count points of one's own choice, ``[D]`` or ``[n, D]``, as asked for: they are pending then."""
+        state = self._state
+        for point in self._domain.codes("x", x):
+            state = state.ask(point, self._row(state, point))
+        if self._budget is not None and state.spent(self.count_failures) > self._budget:
+            raise ValueError(f"the budget is spent: {self._spending()}")
+        self._state = state
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """All points told, in order, as a column for each input and output; failed ones have NaN."""
+        state = self._state
+        return data.to_columns(self.inputs, self.outputs, self._domain.rows(state.x), state.y, state.extra)
+
     def to_dataframe(self) -> Any:
-        """All points told as a pandas frame, or without pandas a dict of arrays; failed ones have NaN."""
-        return data.to_dataframe(self._columns())
+        """The columns as a pandas frame, or without pandas as they are."""
+        return data.to_dataframe(self.to_columns())
 
-    def to_csv(self, path: str | os.PathLike) -> None:
-        """Write all points told, failed ones with empty outputs; ``from_csv`` reads them again."""
-        data.write_csv(path, self.inputs, self.outputs, self._columns())
+    def to_csv(self, path: data.CsvFile) -> None:
+        """Write all points told to a file or an ``io.StringIO``; ``from_csv`` reads them again."""
+        data.write_csv(path, self.inputs, self.outputs, self.to_columns())
 
-    def from_csv(self, path: str | os.PathLike) -> None:
-        """Tell the points of a CSV file: all or none.
+    def from_csv(self, path: data.CsvFile) -> None:
+        """Tell the points of a CSV file, or of the text in an ``io.StringIO``: all or none.
 
         A header names the columns, in any order, with or without units; columns of other names are carried
         along. Semicolons and decimal commas are understood. A row without outputs is a failed measurement.
@@ -137,7 +159,8 @@ class Learner(Experiment):
                 point = self._domain.codes("x", [x], OVERSHOOT)[0]
                 output = as_outputs([y] if len(y) > 1 else y, 1, len(y))[0]
             except ValueError as error:
-                raise ValueError(f"{path}, line {line}: {error}") from None
+                where = "the text" if isinstance(path, io.StringIO) else path
+                raise ValueError(f"{where}, line {line}: {error}") from None
             readings.append(Reading(point, output, extra=extra))
         self._tell(readings)
 
@@ -151,7 +174,7 @@ class Learner(Experiment):
         points = self._domain.codes("x", x, OVERSHOOT)
         single = np.ndim(x) < 2 and (self._domain.dim > 1 or np.ndim(x) == 0)
         places = self._domain.embed(points)
-        parts = [function(self._asker.run, one, places) for one in self._measured_beliefs()]
+        parts = [function(one, places) for one in self._measured_beliefs()]
         first, second = (np.stack(each, 1) for each in zip(*parts, strict=True))
         if len(self.outputs) == 1:
             first, second = first[:, 0], second[:, 0]
@@ -163,7 +186,3 @@ class Learner(Experiment):
             if len(one.y) == 0:
                 raise ValueError(f"there is no model of {output.name} before its first measurement is told")
         return beliefs
-
-    def _columns(self) -> dict[str, np.ndarray]:
-        state = self._state
-        return data.to_columns(self.inputs, self.outputs, self._domain.rows(state.x), state.y, state.extra)

@@ -17,11 +17,11 @@ import tyro
 
 from alx.network.policy import NETWORKS
 from alx.train import config as presets
-from alx.train import general, references, run
+from alx.train import general_config, references, run
 from alx.train.config import TrainConfig
 from alx.train.devices import start_devices
 from alx.train.flags import SYNTAX
-from alx.train.general import JUDGE, GeneralConfig
+from alx.train.general_config import JUDGE, GeneralConfig
 from alx.train.general_trainer import GeneralTrainer
 from alx.train.prior import PRIORS, Prior
 from alx.train.seeds import train_seeds
@@ -186,9 +186,9 @@ def preset(choices: Choices, asked: bool = False) -> Config:
             raise ValueError(
                 "the general policy has an objective of its own: add --network paper, or --paper, for others"
             )
-        config = general.default(dims, Ts, choices.n_init or (1,))
+        config = general_config.default(dims, Ts, choices.n_init or (1,))
         if choices.steps is not None:
-            config = general.with_steps(config, choices.steps)
+            config = general_config.with_steps(config, choices.steps)
     else:
         if len(dims) > 1 or len(Ts) > 1:
             raise ValueError(f"--dim and --T of this network are one number each, got {dims} and {Ts}")

@@ -11,7 +11,7 @@ import pytest
 import small_networks
 
 from alx.network.policy import PolicyConfig
-from alx.train import cli, general, run
+from alx.train import cli, general_config, run
 from alx.train import config as presets
 from alx.train.config import TrainConfig
 from alx.train.prior import PRIORS, LogUniform, Prior
@@ -191,7 +191,11 @@ def test_the_defaults_depend_on_what_is_chosen_and_give_way_to_what_is_given():
     assert parse("--dim 2 --T 20 --network paper --steps 7") == presets.default(2, 20, steps=7)
     assert parse("--dim 2 --T 20 --network paper").prior == PRIORS["paper"]
     assert parse("--dim 2 --T 20 --network paper --prior wide").prior == PRIORS["wide"]
-    assert parse("--dim 2 --T 20 --network judge") == general.default((2,), (20,)) == parse("--dim 2 --T 20")
+    assert (
+        parse("--dim 2 --T 20 --network judge")
+        == general_config.default((2,), (20,))
+        == parse("--dim 2 --T 20")
+    )
 
 
 def test_every_field_of_the_prior_can_be_given():
@@ -258,7 +262,7 @@ def test_a_policy_that_no_task_of_the_suite_fits_is_used_otherwise():
         'in Python: import alx, small_networks; policy = alx.load("p")'
     )
     for dims in ((1,), (2,), (1, 6)):
-        assert cli.next_command(Path("p"), general.default(dims, (5,))) == hint[4, 40]
+        assert cli.next_command(Path("p"), general_config.default(dims, (5,))) == hint[4, 40]
 
 
 def test_the_command_is_the_one_that_was_typed_but_for_the_directory():
