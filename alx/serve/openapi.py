@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from alx import __version__
 from alx.serve import shapes
-from alx.version import __version__
 
 __all__ = ["document"]
 
