@@ -9,16 +9,18 @@ import numpy as np
 import alx
 from alx.learner.curve import error_curve
 from alx.learner.inputs import Choice
-from alx.serve.experiment import Experiment, progress
+from alx.serve.experiment import Experiment
 
 __all__ = ["csv", "curve_counts", "curve_point", "error", "model", "predict", "state", "summary", "upcoming"]
 
 
 def summary(experiment: Experiment) -> dict:
-    """A line of the list."""
-    learner, head = experiment.open(), experiment.head
+    """A line of the list; of an experiment that was read before it needs no learner."""
+    if experiment.progress is None:
+        experiment.open()
+    head = experiment.head
     own = {"id": head["id"], "name": head["spec"]["name"], "created": head["created"]}
-    return own | {"dim": len(learner.inputs)} | progress(learner, experiment.version)
+    return own | {"dim": len(head["spec"]["inputs"])} | (experiment.progress or {})
 
 
 def state(experiment: Experiment) -> dict:

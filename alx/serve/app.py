@@ -1,7 +1,6 @@
 """The server: every address, what it takes and answers, and the page."""
 
 import dataclasses
-import re
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from alx.serve import answers, openapi, shapes
@@ -69,7 +68,7 @@ async def _list(call: Call) -> dict:
     found = []
     for name in call.store.ids:
         try:
-            found.append(await call.store.use(name, answers.summary))
+            found.append(await call.store.summary(name))
         except MissingError:  # deleted meanwhile
             continue
     return {"experiments": found}
@@ -189,7 +188,9 @@ def make_app(store: Store, token: str | None = None, origins: Iterable[str] = ()
 
     errors = {HTTPException: _http_error}
     guard = Middleware(Guard, token=token, origins=origins)
-    return Starlette(routes=routes, middleware=[guard], exception_handlers=errors, lifespan=lifespan)  # pyright: ignore
+    app = Starlette(routes=routes, middleware=[guard], exception_handlers=errors, lifespan=lifespan)  # pyright: ignore
+    app.router.redirect_slashes = False  # an address is right or wrong
+    return app
 
 
 def _route(store: Store, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
@@ -243,7 +244,9 @@ async def _http_error(_: Request, error: Exception) -> Response:
 
 
 def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
+    data, kind = (PAGE / name).read_bytes(), KINDS[Path(name).suffix]
+
     async def handle(_: Request) -> Response:
-        return FileResponse(PAGE / name, media_type=KINDS[re.sub(r".*(?=\.)", "", name)])
+        return Response(data, media_type=kind)
 
     return handle

@@ -35,12 +35,15 @@ class Experiment:
     Attributes:
         head: the first line of the journal, with the description under ``spec``.
         learner: what it knows, None while it is not in memory.
+        progress: how far it is, None before it was read from disk.
+        curves: for each output the errors after so many points, as far as they were asked for.
     """
 
     def __init__(self, directory: Path):
         self.directory = directory
         self.head = journals.read_head(directory)
         self.learner: alx.Learner | None = None
+        self.progress: dict[str, Any] | None = None
         self.curves: dict[int, dict[int, list]] = {}
         self._version = 0
         self._answered: OrderedDict[str, list] = OrderedDict()
@@ -68,12 +71,6 @@ class Experiment:
     def id(self) -> str:
         return self.head["id"]
 
-    @property
-    def version(self) -> int:
-        """How many changes there were."""
-        self.open()
-        return self._version
-
     def open(self) -> alx.Learner:
         """The learner, read from disk if need be."""
         if self.learner is not None:
@@ -87,7 +84,7 @@ class Experiment:
             apply(learner, line["change"], line["data"])
             self._remember(line.get("key"), line["mark"], line["answer"])
         self._length = len(changes)
-        self.learner = learner
+        self.learner, self.progress = learner, progress(learner, self._version)
         return learner
 
     def close(self) -> None:
@@ -109,7 +106,8 @@ class Experiment:
         try:
             data = make(learner, body)
             answer = {"x": data["x"]} if action == "ask" else {}
-            answer |= progress(learner, self._version + 1)
+            found = progress(learner, self._version + 1)
+            answer |= found
             line = {"change": name, "data": data, "mark": mark, "answer": answer}
             self._journal.append(line if key is None else line | {"key": key})  # pyright: ignore
             done = True
@@ -119,7 +117,7 @@ class Experiment:
         finally:
             if not done:  # the disk is full, say: what is in memory was not answered and must not stay
                 self.close()
-        self._version += 1
+        self._version, self.progress = self._version + 1, found
         self._length += 1
         self._remember(key, mark, answer)
         if self._length >= LONGEST:

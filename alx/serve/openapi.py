@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from alx import __version__
+import alx
 from alx.serve import shapes
 
 __all__ = ["document"]
@@ -29,7 +29,7 @@ def document(endpoints: Iterable[Any]) -> dict:
     bearer = {"type": "http", "scheme": "bearer", "description": "when the server has a token"}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "alx serve", "version": __version__, "description": ABOUT},
+        "info": {"title": "alx serve", "version": alx.__version__, "description": ABOUT},
         "paths": paths,
         "components": {"securitySchemes": {"token": bearer}},
         "security": [{}, {"token": []}],

@@ -159,6 +159,7 @@ def _judge(request: bytes, status: int, text: str, tally: collections.Counter) -
             tally["not a sentence"] += not isinstance(sentence, str) or "\n" in sentence
         except (ValueError, KeyError, TypeError):
             tally["not a sentence"] += 1
+            print(request[:300], status, text[:300])
 
 
 async def mutate(port: int, count: int, seed: int, at_once: int = 8) -> collections.Counter:
