@@ -22,6 +22,8 @@ from alx.propose import decide, propose, score_places, with_pending
 
 __all__ = ["Compiled", "capacity_for", "compiled", "history", "is_general", "padded", "waiting"]
 
+LARGEST_GB = 4  # of the belief of one output
+
 
 class Compiled(NamedTuple):
     """Functions of one experiment; shapes as in ``alx.belief`` and ``alx.propose``.
@@ -92,12 +94,22 @@ def is_general(policy: Policy) -> bool:
     return isinstance(policy.config, JudgeConfig)
 
 
-def capacity_for(count: int) -> int:
-    """Room for ``count`` points, in a few sizes only, so that few are compiled."""
+def capacity_for(count: int, inputs: int) -> int:
+    """Room for ``count`` points, in a few sizes only, so that few are compiled.
+
+    Each kernel of the belief takes capacity^2 floats: what no machine has is refused before it is tried.
+    """
     if count <= 32:
         return max(8, 8 * math.ceil(count / 8))
     power = 2 ** math.ceil(math.log2(count))
-    return power * 3 // 4 if count <= power * 3 // 4 else power
+    capacity = power * 3 // 4 if count <= power * 3 // 4 else power
+    size = 4 * capacity**2 * len(beliefs.bank(inputs).noise) / 1e9
+    if size > LARGEST_GB:
+        raise ValueError(
+            f"{count} points with {inputs} inputs would take {size:.0f} GB for the belief, more than the "
+            f"{LARGEST_GB} GB that alx allows: it is for some hundred points"
+        )
+    return capacity
 
 
 def padded(array: np.ndarray, rows: int) -> np.ndarray:

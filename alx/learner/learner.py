@@ -124,20 +124,21 @@ class Learner(Experiment):
         """Write all points told, failed ones with empty outputs; ``from_csv`` reads them again."""
         data.write_csv(path, self.inputs, self.outputs, self._columns())
 
-    def from_csv(self, path: str | os.PathLike) -> None:
-        """Tell the points of a CSV file: all or none.
+    def from_csv(self, source: Any) -> None:
+        """Tell the points of a CSV file, given by its path or open: all or none.
 
         A header names the columns, in any order, with or without units; columns of other names are carried
         along. Semicolons and decimal commas are understood. A row without outputs is a failed measurement.
         """
-        table = data.read_csv(path, self.inputs, self.outputs)
+        sheet = data.read_sheet(source)
+        table = data.read_csv(sheet, self.inputs, self.outputs)
         readings = []
         for x, y, extra, line in zip(*table, strict=True):
             try:
                 point = self._domain.codes("x", [x], OVERSHOOT)[0]
                 output = as_outputs([y] if len(y) > 1 else y, 1, len(y))[0]
             except ValueError as error:
-                raise ValueError(f"{path}, line {line}: {error}") from None
+                raise ValueError(f"{sheet.name}, line {line}: {error}") from None
             readings.append(Reading(point, output, extra=extra))
         self._tell(readings)
 

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx, struct
 from jax import Array
-from scipy.stats import qmc
 
 from alx.network.attention import attend
 from alx.network.judge import Judge, JudgeConfig
@@ -232,7 +231,7 @@ class AnchorNetwork(nnx.Module):
 
     def __init__(self, config: PolicyConfig, rngs: nnx.Rngs):
         anchors, width = self.anchors, self.width
-        self.centres = nnx.Param(jnp.asarray(qmc.Sobol(config.dim, rng=3).random(anchors).T, float))
+        self.centres = nnx.Param(jnp.asarray(_sobol(config.dim, 3, anchors).T, float))
         self.log_radius = nnx.Param(jnp.full(anchors, np.log(0.5 * anchors ** (-1 / config.dim))))
         self.steps = nnx.Param(0.1 * jax.random.normal(rngs.params(), (width, STEPS)))
         self.picture = Linear(6 * anchors, width, rngs)
@@ -282,8 +281,15 @@ class StaticNetwork(nnx.Module):
 
 def sobol_design(dim: int) -> Array:
     """A scrambled Sobol design ``[D, STEPS]``, before the tanh; the empty history starts in the centre."""
-    design = np.concatenate([np.full((1, dim), 0.5), qmc.Sobol(dim, rng=0).random(STEPS)[:-1]])
+    design = np.concatenate([np.full((1, dim), 0.5), _sobol(dim, 0, STEPS)[:-1]])
     return jnp.asarray(np.arctanh(np.clip(2 * design.T - 1, -0.98, 0.98)), float)
+
+
+def _sobol(dim: int, seed: int, number: int) -> np.ndarray:
+    """A scrambled Sobol design ``[number, D]``."""
+    from scipy.stats import qmc  # takes as long to import as all of JAX, and few need it
+
+    return qmc.Sobol(dim, rng=seed).random(number)
 
 
 NETWORKS = {"anchors": AnchorNetwork, "judge": Judge, "paper": PaperNetwork, "static": StaticNetwork}

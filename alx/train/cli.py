@@ -146,7 +146,7 @@ def next_command(policy: Path, config: Config) -> str:
     else:
         dim, T = config.policy.dim, config.policy.T
     if dim > 2:
-        return f"python -m alx propose {policy} POINTS.csv"
+        return f"python -m alx propose POINTS.csv --policy {policy}"
     return f"python evaluate.py --suite paper-{dim}d --policy {policy}{f' --budget {T}' * (10 * dim != T)}"
 
 

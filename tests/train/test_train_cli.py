@@ -285,7 +285,7 @@ def test_a_policy_that_no_task_of_the_suite_fits_is_used_otherwise():
     hint = {n: cli.next_command(Path("p"), presets.default(*n)) for n in ((1, 10), (2, 5), (4, 40))}
     assert hint[1, 10] == "python evaluate.py --suite paper-1d --policy p"
     assert hint[2, 5] == "python evaluate.py --suite paper-2d --policy p --budget 5"
-    assert hint[4, 40] == "python -m alx propose p POINTS.csv"
+    assert hint[4, 40] == "python -m alx propose POINTS.csv --policy p"
 
 
 def test_the_command_is_the_one_that_was_typed_but_for_the_directory():
