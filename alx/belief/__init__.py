@@ -2,13 +2,14 @@
 
 No fit and no optimiser: a fixed bank of kernels covers what functions on the unit cube are like (`bank`),
 the evidence of each is exact (`belief`), and the most likely few stand for the posterior (`mixture`). What
-they say of a place is what the policy judges it by (`places`), and what is predicted there (`predict`). The
-cost is fixed, and all of it is a pure function of the points, in any order.
+they say of a place is what the policy judges it by (`places`). For predictions the kernels are refined
+(`refine`, `predict`). The cost is fixed, and all of it is a pure function of the points, in any order.
 """
 
 from alx.belief.bank import LIKELY, MEAN, PRIOR_SQUARE, Bank, bank
 from alx.belief.belief import Belief, add, believe, empty, evidence, with_outputs
 from alx.belief.mixture import Mixture, covariance, expect, likely, mean_and_variance, moments
+from alx.belief.refine import refine
 
 __all__ = [
     "LIKELY",
@@ -27,5 +28,6 @@ __all__ = [
     "likely",
     "mean_and_variance",
     "moments",
+    "refine",
     "with_outputs",
 ]

@@ -1,26 +1,27 @@
-"""What is predicted of f: a Student t around the belief's mean, its deviation calibrated by a policy."""
+"""What is predicted of f: a Student t around the model's mean, its deviation calibrated by a policy."""
 
 import jax.numpy as jnp
 from jax import Array
 from jax.scipy.special import betainc
 
 from alx.belief.belief import Belief
-from alx.belief.mixture import Mixture, likely, mean_and_variance
+from alx.belief.mixture import Mixture, mean_and_variance
 from alx.belief.places import describe, grid_places
+from alx.belief.refine import refine
 from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, deviation
 
 __all__ = ["FLOOR", "FREEDOM", "interval", "predict"]
 
 FREEDOM = 6.0  # degrees of freedom of the Student t of predictions
-FLOOR = 4e-4  # of their squared scale: what float32 can tell
+FLOOR = 1e-4  # of their squared scale: what float32 can tell
 
 
 def predict(belief: Belief | Mixture, x: Array, policy: Policy | None = None) -> tuple[Array, Array]:
     """Mean and standard deviation of f ``[m]`` at places ``x [m, D]``.
 
     Args:
-        belief: what is believed.
+        belief: what is believed; its kernels are refined first. Hand over `refine(belief)` to do that once.
         x: places in the unit cube.
         policy: with the general policy the deviation is the calibrated one.
     """
@@ -39,7 +40,7 @@ def interval(
 
 def _location_and_scale(belief: Belief | Mixture, x: Array, policy: Policy | None) -> tuple[Array, Array]:
     """Of the Student t with FREEDOM degrees of freedom that f is predicted by."""
-    mixture = likely(belief) if isinstance(belief, Belief) else belief
+    mixture = refine(belief) if isinstance(belief, Belief) else belief
     mean, variance = mean_and_variance(mixture, x)
     square = variance + FLOOR
     if policy is None or not isinstance(policy.config, JudgeConfig):

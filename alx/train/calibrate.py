@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from alx.belief import believe, likely, mean_and_variance
+from alx.belief import believe, mean_and_variance, refine
 from alx.belief.places import describe, grid_places
 from alx.belief.predict import FLOOR, FREEDOM
 from alx.history import History
@@ -33,7 +33,7 @@ def examples(
     at = jnp.moveaxis(case.simulation.grid, 2, 0)
 
     def one(x: Array, y: Array, n: Array, at: Array):
-        mixture = likely(believe(History(x, y, jnp.arange(shape.capacity) < n)))
+        mixture = refine(believe(History(x, y, jnp.arange(shape.capacity) < n)))
         at, grid = at.T[:HELD_OUT], grid_places(shape.dim)
         allowed, covered = jnp.ones(len(at), bool), jnp.ones(len(grid), bool)
         return describe(mixture, jnp.ones(()), at, allowed, grid, covered), *mean_and_variance(mixture, at)

@@ -134,9 +134,14 @@ class GeneralConfig:
         # Even the smallest has room for as many given points as queries, where so many may be given.
         least = self.T[0] + max(self.n_init[0], min(self.T[0], self.n_init[-1]))
         sizes = _some(least, min(self.T[-1] + self.n_init[-1], max(least, LARGEST_SIZE)), 3)
-        # With one input a function is known long before so many points.
-        pairs = [(d, size) for d in dims for size in sizes if d > 1 or size < sizes[-1] or len(sizes) == 1]
-        return tuple(Shape(*pair) for pair in sorted(pairs, key=lambda pair: pair[1]))
+        return tuple(Shape(d, size) for size in sizes for d in dims)
+
+    @property
+    def judge_shapes(self) -> tuple[Shape, ...]:
+        """Those the judge is trained on: with one input a function is known long before so many points."""
+        largest = self.shapes[-1].capacity
+        few = tuple(shape for shape in self.shapes if shape.dim > 1 or shape.capacity < largest)
+        return few or self.shapes
 
     def to_json(self) -> dict[str, Any]:
         """What makes the same config again, in another process."""

@@ -65,11 +65,12 @@ class GeneralTrainer:
 
     def make_step(self, mesh: Mesh) -> Callable[[State], tuple[State, dict[str, Array]]]:
         """The steps take turns with the shapes; each is compiled when it is first needed."""
-        compiled, shapes = {}, self.config.shapes
+        compiled, shapes = {}, (self.config.judge_shapes, self.config.shapes)
 
         def step(state: State) -> tuple[State, dict[str, Array]]:
             number = int(state.step)
-            which = number >= self.config.steps, shapes[number % len(shapes)]
+            deviation = number >= self.config.steps
+            which = deviation, shapes[deviation][number % len(shapes[deviation])]
             if which not in compiled:
                 compiled[which] = _compile(self.config, mesh, *which)
             return jax.block_until_ready(compiled[which](state))
@@ -78,7 +79,7 @@ class GeneralTrainer:
 
     def make_validation(self, mesh: Mesh) -> Callable[[Params], dict[str, float]]:
         """The log error on held-out experiments, and that of the untrained judge on the same."""
-        shapes = self.config.shapes[:: -(-len(self.config.shapes) // 2)]
+        shapes = self.config.judge_shapes[:: -(-len(self.config.judge_shapes) // 2)]
         compiled = [jax.jit(lambda p, shape=shape: _validate(p, self.config, shape)) for shape in shapes]
 
         def error(params: Params) -> float:
@@ -112,7 +113,7 @@ def optimizer(config: GeneralConfig, deviation: bool = False) -> optax.GradientT
 def initial_params(config: GeneralConfig) -> Params:
     """Fresh weights, with the place and spread of the features measured on untrained experiments."""
     params = init(jax.random.fold_in(jax.random.key(config.seed), 0), config.judge)
-    shapes = config.shapes[:: -(-len(config.shapes) // 3)]
+    shapes = config.judge_shapes[:: -(-len(config.judge_shapes) // 3)]
     features = np.concatenate([_features(params, config, shape) for shape in shapes])
     for sight in (params["sight"], params["deviation"]["sight"]):
         sight["shift"] = jnp.asarray(features.mean(0))
