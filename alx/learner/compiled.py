@@ -31,25 +31,24 @@ class Compiled(NamedTuple):
     Attributes:
         believe: ``History -> Belief``.
         tell: belief, x ``[E]``, all outputs standardised anew ``[N]``, row of x -> belief with it.
-        restate: belief, outputs ``[N]`` -> belief with the same points and these outputs.
+        model: belief, outputs ``[N]`` -> the mixture to predict these outputs by, in double
+            precision, which tells functions without noise from those with a little noise.
         decide: belief, pending points ``[m, E]``, which are there ``[m]``, remaining -> the next input in the
             unit cube ``[D]``.
         score: belief, pending points, which are there, remaining, places, allowed, grid, covered -> scores.
         propose: ``History`` -> the next input by the rule of a paper's policy ``[D]``.
-        predict: belief, x ``[m, E]`` -> mean, sd.
-        interval: belief, x ``[m, E]``, level -> low, high.
-        likely: belief -> its likely kernels.
+        predict: mixture, x ``[m, E]`` -> mean, sd.
+        interval: mixture, x ``[m, E]``, level -> low, high.
     """
 
     believe: Callable[..., Any]
     tell: Callable[..., Any]
-    restate: Callable[..., Any]
+    model: Callable[..., Any]
     decide: Callable[..., Any]
     score: Callable[..., Any]
     propose: Callable[..., Any]
     predict: Callable[..., Any]
     interval: Callable[..., Any]
-    likely: Callable[..., Any]
 
 
 def compiled(policy: Policy, groups: tuple[int, ...]) -> Compiled:
@@ -77,16 +76,28 @@ def _compile(key: _Key) -> Compiled:
     return Compiled(
         jax.jit(lambda history: beliefs.believe(history, key.groups)),
         jax.jit(tell),
-        jax.jit(beliefs.with_outputs),
+        _in_double(lambda belief, y: beliefs.refine(beliefs.with_outputs(belief, y))),
         jax.jit(lambda belief, pending, waits, left: decide(policy, seen(belief, pending, waits), left)),
         jax.jit(
             lambda belief, pending, waits, *rest: score_places(policy, seen(belief, pending, waits), *rest)
         ),
         jax.jit(lambda history: propose(policy, history)),
-        jax.jit(lambda belief, x: predict(belief, x, policy)),
-        jax.jit(lambda belief, x, level: interval(belief, x, level, policy)),
-        jax.jit(beliefs.likely),
+        _in_double(lambda mixture, x: predict(mixture, x, policy)),
+        _in_double(lambda mixture, x, level: interval(mixture, x, level, policy)),
     )
+
+
+def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
+    def widen(leaf: Any) -> Any:
+        return leaf.astype(np.float64) if np.issubdtype(leaf.dtype, np.floating) else leaf
+
+    run = jax.jit(lambda *arguments: function(*jax.tree.map(widen, arguments)))
+
+    def call(*arguments: Any) -> Any:
+        with jax.enable_x64(True):
+            return run(*arguments)
+
+    return call
 
 
 def is_general(policy: Policy) -> bool:

@@ -198,7 +198,8 @@ class Experiment:
         for reading in readings:
             self._notice_outside(reading.x)
         self._state = state
-        self._beliefs = self._believed(0)  # now, so that the next ask finds them ready
+        if self._beliefs is not None:
+            self._beliefs = self._believed(0)  # a row more, now, so that the next ask finds it ready
 
     def _spending(self) -> str:
         pending = len(self._state.pending)

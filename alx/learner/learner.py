@@ -64,7 +64,7 @@ class Learner(Experiment):
         level = as_scalar("level", level)
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level:g}")
-        return self._predict(x, lambda run, one, points: output_model.interval(run, one, points, level))
+        return self._predict(x, lambda one, points: output_model.interval(one, points, level))
 
     def error(self) -> output_model.ErrorEstimate:
         """The root-mean-square error of the model over the domain as it estimates it, with a range.
@@ -73,8 +73,7 @@ class Learner(Experiment):
         of it. With several outputs an array each.
         """
         places = self._domain.embed(self._asker.error_places)
-        run, groups = self._asker.run, self._domain.groups
-        each = [output_model.estimate_error(run, one, groups, places) for one in self._measured_beliefs()]
+        each = [output_model.estimate_error(one, places) for one in self._measured_beliefs()]
         return (
             each[0] if len(each) == 1 else output_model.ErrorEstimate(*map(np.array, zip(*each, strict=True)))
         )
@@ -84,10 +83,7 @@ class Learner(Experiment):
         """The likely kernels in the user's units, ``Kernels``; with several outputs a dict by name."""
         low, high = self._domain.bounds.T
         widths = np.where([isinstance(each, Choice) for each in self.inputs], 1.0, high - low)
-        found = [
-            output_model.kernels(self._asker.run, one, self._domain.groups, widths)
-            for one in self._measured_beliefs()
-        ]
+        found = [output_model.kernels(one, self._domain.groups, widths) for one in self._measured_beliefs()]
         names = [each.name for each in self.outputs]
         return found[0] if len(found) == 1 else dict(zip(names, found, strict=True))
 
@@ -152,7 +148,7 @@ class Learner(Experiment):
         points = self._domain.codes("x", x, OVERSHOOT)
         single = np.ndim(x) < 2 and (self._domain.dim > 1 or np.ndim(x) == 0)
         places = self._domain.embed(points)
-        parts = [function(self._asker.run, one, places) for one in self._measured_beliefs()]
+        parts = [function(one, places) for one in self._measured_beliefs()]
         first, second = (np.stack(each, 1) for each in zip(*parts, strict=True))
         if len(self.outputs) == 1:
             first, second = first[:, 0], second[:, 0]

@@ -52,6 +52,9 @@ def _curves(learner, p: int, output: Output, part, upcoming) -> None:
     told, y = learner.x[:, 0], learner.y.reshape(len(learner.y), -1)[:, p]
     axes.plot(told, y, "o", color=POINT, ms=4, label="measured")
     _number(axes, told, y)
+    if len(failed := learner.failed):  # at the foot of the picture, for they have no output
+        foot = np.full(len(failed), 0.03)
+        axes.plot(failed[:, 0], foot, "x", color=NEXT, transform=axes.get_xaxis_transform(), label="failed")
     if upcoming is not None:
         axes.axvline(upcoming[0], color=NEXT, ls="--", label="next")
     axes.set(xlabel=_label(learner.inputs[0]), ylabel=_label(output))
@@ -121,9 +124,7 @@ def _error_curve(learner, p: int, output: Output, axes: Axes) -> None:
     beliefs = [
         update(run, None, now.x[:n], now.y[:n], learner._known_scale(p), len(now.seen)) for n in counts
     ]
-    rmse, low, high = np.array(
-        [estimate_error(run, one, learner._domain.groups, places) for one in beliefs]
-    ).T
+    rmse, low, high = np.array([estimate_error(one, places) for one in beliefs]).T
     finite = np.isfinite(rmse)
     axes.fill_between(counts[finite], low[finite], high[finite], color=MEAN, alpha=0.2, lw=0)
     axes.plot(counts[finite], rmse[finite], color=MEAN)
