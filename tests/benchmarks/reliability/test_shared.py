@@ -1,4 +1,4 @@
-"""A kill of a run and two processes on one file; the commands do many, in processes that never used a device."""
+"""A kill of a run and two processes on one file; the commands do many, in processes of their own."""
 
 import subprocess
 import sys
