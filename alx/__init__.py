@@ -6,6 +6,7 @@ while learner.remaining:
     learner.tell(x, measure(x))
 """
 
+from importlib.metadata import version
 from pathlib import Path
 
 from alx.belief import Belief, believe
@@ -20,7 +21,6 @@ from alx.learner.learner import Learner
 from alx.learner.outputs import Output
 from alx.network.policy import Policy, PolicyConfig
 from alx.propose import exportable, propose, propose_batch, propose_from_pool
-from alx.version import __version__
 
 __all__ = [
     "Belief",
@@ -47,6 +47,9 @@ __all__ = [
     "save",
     "shipped",
 ]
+
+
+__version__ = version("alx")
 
 
 def export(policy: Policy, path: str | Path, dim: int | None = None, capacity: int | None = None) -> None:

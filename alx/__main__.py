@@ -1,4 +1,4 @@
-"""``python -m alx``: from a CSV of points to the next one, or to a model; policies."""
+"""``python -m alx``: from a CSV of points to the next one, or to a model; policies; a server."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ import tyro
 import alx
 from alx.io.store import card, load, shipped
 from alx.learner.commands import COMMANDS
+from alx.serve.command import serve
 
 __all__ = ["main"]
 
@@ -44,7 +45,7 @@ def export(policy: Positional[str], out: Path, dim: int | None = None, capacity:
 
 def main() -> None:
     """Run the command line; bad input ends in one sentence and exit code 2."""
-    commands = {"list": list_policies, "export": export, **COMMANDS}
+    commands = {"list": list_policies, "export": export, **COMMANDS, "serve": serve}
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="alx", description=__doc__)
         sys.stdout.flush()

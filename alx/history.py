@@ -3,9 +3,11 @@
 Shapes never change while points are added, so one compilation serves a whole budget.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.core import Tracer
 from jax.typing import ArrayLike
@@ -21,8 +23,7 @@ class History(NamedTuple):
         y: standardised outputs, ``[capacity]``.
         mask: which rows hold a point, ``[capacity]``.
         pending: which of them are asked for and not measured yet, ``[capacity]``; None: none. Their ``y`` has
-            no
-            influence.
+            no influence.
     """
 
     x: Array
@@ -39,7 +40,11 @@ class History(NamedTuple):
 
     @classmethod
     def from_arrays(cls, x: ArrayLike, y: ArrayLike, capacity: int | None = None) -> "History":
-        """A history of the points ``x [n, D]``, ``y [n]`` with room for ``capacity`` of them (default: n)."""
+        """A history of the points ``x [n, D]``, ``y [n]`` with room for ``capacity`` of them (default: n).
+
+        Inputs outside the unit cube and outputs that are not finite are a ValueError; under ``jit`` nothing
+        can be raised.
+        """
         x, y = jnp.asarray(x, float), jnp.asarray(y, float)
         if x.ndim != 2 or y.shape != x.shape[:1]:
             raise ValueError(f"x must be [n, D] and y [n], got shapes {x.shape} and {y.shape}")
@@ -47,6 +52,8 @@ class History(NamedTuple):
         capacity = n if capacity is None else capacity
         if n > capacity:
             raise ValueError(f"capacity must be at least the number of points {n}, got {capacity}")
+        _check(x, "x must lie in the unit cube", lambda values: (values >= 0) & (values <= 1))
+        _check(y, "y must be finite", np.isfinite)
         pad = capacity - n
         return cls(jnp.pad(x, ((0, pad), (0, 0))), jnp.pad(y, (0, pad)), jnp.arange(capacity) < n)
 
@@ -73,3 +80,13 @@ class History(NamedTuple):
             y=self.y.at[row].set(y, mode="drop"),
             mask=self.mask.at[row].set(True, mode="drop"),
         )
+
+
+def _check(values: Array, rule: str, holds: Callable[[np.ndarray], np.ndarray]) -> None:
+    """A ValueError with the first value, NaN included, that the rule does not hold for."""
+    if isinstance(values, Tracer):
+        return
+    given = np.asarray(values)
+    wrong = np.argwhere(~holds(given))
+    if len(wrong):
+        raise ValueError(f"{rule}, got {given[tuple(wrong[0])]:g} in row {wrong[0][0]}")

@@ -20,7 +20,7 @@ MODULES = {
     "alx.network.judge": ("JudgeConfig",),
     "alx.train.prior": ("Prior", "sample"),
     "alx.train.config": ("TrainConfig", "default", "paper"),
-    "alx.train.general": ("GeneralConfig",),
+    "alx.train.general_config": ("GeneralConfig",),
     "alx.train.run": ("Trainer", "create", "train"),
     "benchmarks.evaluation.tasks": ("Task", "from_function"),
     "benchmarks.evaluation.methods": ("Method", "Round"),

@@ -3,8 +3,6 @@
 Arrays are ``x [n, D]``, ``y [n]``. `Single` picks one experiment out of a simulated batch.
 """
 
-import copy
-
 import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
@@ -98,9 +96,6 @@ class Single:
         solved = np.linalg.solve(self.gram(self.x), cross)
         return solved.T @ self.y, np.diag(covariance(self.prior, self.theta, x, x) - cross.T @ solved)
 
-    def integrated_variance(self):
-        return np.log(self.posterior(self.grid)[1].mean())
-
     def dad(self, weights):
         """With the weights ``[C, L]`` of the contrastive functions, which have the shift of f_0."""
         x, y = self.x[-self.T :], self.y[-self.T :]
@@ -110,34 +105,6 @@ class Single:
             other = self.function._replace(weights=w)
             fits.append(norm.logpdf(y, evaluate(self.prior, self.theta, other, x), sd).sum())
         return logsumexp(fits) - np.log(len(fits)) - fits[0]
-
-    def predictive(self, model: Prior, thetas, held_out: int):
-        """With the draws of theta that are mixed, under another prior."""
-        x, y = self.grid[:held_out], self.y_grid[:held_out]
-        evidence, density = [], []
-        for theta in thetas:
-            fitted = copy.copy(self)
-            fitted.prior, fitted.theta = model, theta
-            mean, variance = fitted.posterior(x)
-            evidence.append(fitted.log_density(self.x, self.y))
-            density.append(norm.logpdf(y, mean, np.sqrt(variance + theta.noise)))
-        weights = np.array(evidence) - logsumexp(evidence)
-        return -logsumexp(np.array(density) + weights[:, None], axis=0).mean()
-
-    def refitted_error(self, thetas, power: float, held_out: int):
-        """With the RBF kernels that are mixed; each takes the signal variance of highest evidence."""
-        x = self.grid[:held_out]
-        evidence, means = [], []
-        for theta in thetas:
-            fitted = copy.copy(self)
-            fitted.prior, fitted.theta = Prior(), theta
-            variance = self.y @ np.linalg.solve(fitted.gram(self.x), self.y) / len(self.y)
-            fitted.theta = theta._replace(variance=variance, noise=variance * theta.noise)
-            evidence.append(power * fitted.log_density(self.x, self.y))
-            means.append(fitted.posterior(x)[0])
-        mean = np.exp(np.array(evidence) - logsumexp(evidence)) @ np.array(means)
-        best, variance = self.posterior(x)
-        return np.log(np.mean(variance + (best - mean) ** 2))
 
 
 def window_mean(weights, frequencies, phases, points: int = 40):

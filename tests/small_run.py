@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from small_networks import DESIGN, ROWS
 
 from alx.io import store
-from alx.network.policy import STEPS, Policy, PolicyConfig
+from alx.network.policy import Policy, PolicyConfig
 from alx.train import run
 from alx.train import step as training
 from alx.train.step import State
@@ -35,17 +36,17 @@ class ToyTrainer:
         return [("toy", self.steps)]
 
     def policy(self, params):
-        return Policy(params, PolicyConfig(1, self.T, network="static"))
+        return Policy(params, PolicyConfig(1, self.T, network=DESIGN))
 
     def initial_state(self, mesh, params):
-        params = {"design": np.zeros((1, STEPS), np.float32)} if params is None else params
-        state = State(params, {"momentum": np.zeros((1, STEPS), np.float32)}, np.int32(0))
+        params = {"design": np.zeros((1, ROWS), np.float32)} if params is None else params
+        state = State(params, {"momentum": np.zeros((1, ROWS), np.float32)}, np.int32(0))
         return jax.device_put(state, NamedSharding(mesh, PartitionSpec()))
 
     def make_step(self, mesh):
         @jax.jit
         def step(state):
-            noise = jax.random.normal(jax.random.fold_in(jax.random.key(self.seed), state.step), (1, STEPS))
+            noise = jax.random.normal(jax.random.fold_in(jax.random.key(self.seed), state.step), (1, ROWS))
             momentum = 0.9 * state.optimizer["momentum"] + noise
             params = {"design": state.params["design"] + self.rate * momentum}
             metrics = {"loss": jnp.abs(params["design"]).mean(), "norm": jnp.abs(noise).max()}

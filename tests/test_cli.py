@@ -146,7 +146,7 @@ def test_list_names_every_shipped_policy(run):
         (("fit", "good.csv", *UNIT), "has 1 measured points, and a model needs two at least"),
         (("fit", "good.csv", "--outputs", "z"), "has no column 'z', got 'x1, x2, y'"),
         (("predict", "data.csv", "--at", "absent.csv"), "absent.csv cannot be read"),
-        (("export", "dim1-T10", "--out", "absent/p.onnx"), "No such file"),
+        (("export", "policy.safetensors", "--out", "absent/p"), "No such file"),
         (("export", "general", "--out", "p"), "dim must be given"),
         (("list", "absent"), "not a shipped policy"),
     ],

@@ -40,6 +40,28 @@ def test_arrays_that_do_not_fit_are_refused(x, y, capacity):
         History.from_arrays(x, y, capacity)
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ([[0.1, 0.2], [0.3, 1.5]], [0.0, 1.0], "x must lie in the unit cube, got 1.5 in row 1"),
+        ([[0.1, -0.2]], [0.0], "x must lie in the unit cube, got -0.2 in row 0"),
+        ([[0.1, np.nan]], [0.0], "x must lie in the unit cube, got nan in row 0"),
+        ([[0.1], [0.2], [0.3]], [0.0, 1.0, np.nan], "y must be finite, got nan in row 2"),
+        ([[0.1]], [np.inf], "y must be finite, got inf in row 0"),
+    ],
+)
+def test_points_that_mean_nothing_are_refused(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        History.from_arrays(x, y)
+
+
+def test_under_jit_points_are_taken_as_they_are():
+    x, y = np.float32([[0.1, 7.0]]), np.float32([np.nan])
+    history = jax.jit(History.from_arrays)(x, y)
+    np.testing.assert_array_equal(history.x, x)
+    np.testing.assert_array_equal(history.y, y)
+
+
 @pytest.mark.parametrize(("capacity", "dim"), [(0, 1), (1, 0), (-3, 2)])
 def test_empty_needs_room(capacity, dim):
     with pytest.raises(ValueError, match=f"capacity={capacity}"):

@@ -6,19 +6,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-USERS = {"alx.propose", "alx.learner", "alx.belief", "alx.history", "alx.policies"}
+USERS = {"alx.propose", "alx.learner", "alx.belief", "alx.history", "alx.policies", "alx.serve"}
 # What each layer may not import; alx.train.cli is a command line.
 FORBIDDEN = {
     "alx/gp": {"alx.network", "alx.io", "alx.train", *USERS},
     "alx/network": {"alx.io", "alx.train", *USERS},
     "alx/io": {"alx.gp", "alx.train", *USERS} - {"alx.policies"},
-    "alx/learner": {"alx.train"},
+    "alx/learner": {"alx.train", "alx.serve"},
     "alx/history.py": {"alx.gp", "alx.network", "alx.io", "alx.train", *USERS} - {"alx.history"},
-    "alx/belief": {"alx.io", "alx.train", "alx.propose", "alx.learner"},
-    "alx/propose.py": {"alx.train", "alx.learner"},
-    "alx/__init__.py": {"alx.train"},
+    "alx/belief": {"alx.io", "alx.train", "alx.propose", "alx.learner", "alx.serve"},
+    "alx/propose.py": {"alx.train", "alx.learner", "alx.serve"},
+    "alx/__init__.py": {"alx.train", "alx.serve"},
     "alx/__main__.py": {"alx.train"},
-    "alx/train": {"alx.learner"},
+    "alx/serve": {"alx.train", "alx.network", "alx.gp", "alx.propose", "alx.belief"},
+    "alx/train": {"alx.learner", "alx.serve"},
     "alx": {"benchmarks", "train", "evaluate"},
 }
 

@@ -2,10 +2,10 @@
 
 The bank is coarse. That hardly matters where to measure next, but it does for a prediction from many points.
 A step is Fisher scoring on log p(y given the kernel), the signal variance integrated out, plus that of a
-wide Cauchy prior. With K = W^-1 W^-T, T_p = W (dK / dp) W^T, a = W y and q = a^T a + PRIOR_SQUARE,
+wide Cauchy prior. With S_p = K^-1 dK / dp, w = K^-1 y and q = y^T w + PRIOR_SQUARE,
 
-    slope_p     = 1/2 ((n + 1) / q a^T T_p a - tr T_p)
-    curvature   = 1/2 (tr T_p T_r - tr T_p tr T_r / n)
+    slope_p     = 1/2 ((n + 1) / q w^T (dK / dp) w - tr S_p)
+    curvature   = 1/2 (tr S_p S_r - tr S_p tr S_r / n)
 
 so a step costs one factorisation of each kernel and products. Kernels that do not get better stay where they
 are, and all of them are weighed by what they have reached.
@@ -46,12 +46,18 @@ class _Climb(NamedTuple):
     white: Array
 
 
-def refine(belief: Belief) -> Mixture:
+def refine(belief: Belief, points: tuple[Array, Array] | None = None) -> Mixture:
     """The model given a belief: its likeliest kernels with lengthscales and noise fitted more closely.
 
-    In double precision it can tell functions without noise from those with a little.
+    Args:
+        belief: what is believed.
+        points: its inputs ``[N, D]`` and outputs ``[N]`` in double precision, as the model is then: it can
+            tell functions without noise from those with a little.
     """
     start, groups = likely(belief, KERNELS), belief.groups
+    if points is not None:
+        wide = (a.astype(points[1].dtype) if jnp.issubdtype(a.dtype, jnp.floating) else a for a in start)
+        start = Mixture(*wide)._replace(x=points[0], y=points[1])
     precise = start.y.dtype == jnp.float64
     number, mask = max(groups) + 1, start.told
     centre, width, low, high = (
@@ -74,11 +80,14 @@ def refine(belief: Belief) -> Mixture:
         white = algebra.times(whitening, start.y)
         q = jnp.square(white).sum(1) + PRIOR_SQUARE
         slopes = jnp.where(both, jnp.concatenate([slopes, noise[:, None]], 1), 0.0)
-        t = algebra.times(algebra.times(whitening[:, None], slopes), whitening.swapaxes(1, 2)[:, None])
-        trace, off = jnp.trace(t, axis1=2, axis2=3), (at - centre) / width
+        inverse = algebra.times(whitening.swapaxes(1, 2), whitening)
+        weights = algebra.times(white[:, None], whitening)[:, 0]
+        solved = algebra.times(inverse[:, None], slopes)
+        trace, off = jnp.trace(solved, axis1=2, axis2=3), (at - centre) / width
         rate = 1 / (1 + jnp.square(off))
-        pull = jnp.einsum("lpij,li,lj->lp", t, white, white)
-        products = jnp.einsum("lpij,lrij->lpr", t, t) - trace[:, :, None] * trace[:, None] / jnp.maximum(n, 1)
+        pull = jnp.einsum("lpij,li,lj->lp", slopes, weights, weights)
+        products = jnp.einsum("lpij,lrji->lpr", solved, solved)
+        products = products - trace[:, :, None] * trace[:, None] / jnp.maximum(n, 1)
         return _Climb(
             at,
             -0.5 * ((n + 1) * jnp.log(q) + log_det) - jnp.log1p(jnp.square(off)).sum(1),

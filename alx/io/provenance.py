@@ -18,15 +18,9 @@ ROOT = Path(__file__).parents[2]
 
 def versions() -> dict[str, str]:
     """Versions of Python and the packages that decide the numbers."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:  # run from a clone that was not installed
-            from alx.version import __version__
-
-            found[package] = __version__ if package == "alx" else "unknown"
-    return found
+    return {"python": platform.python_version()} | {
+        package: importlib.metadata.version(package) for package in PACKAGES
+    }
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy
 from alx.propose import decide, propose, score_places, with_pending
 
-__all__ = ["Compiled", "capacity_for", "compiled", "history", "is_general", "padded", "waiting"]
+__all__ = ["Compiled", "capacity_for", "check_room", "compiled", "history", "is_general", "padded", "waiting"]
 
 LARGEST_GB = 4  # of the belief of one output
 
@@ -31,19 +31,18 @@ class Compiled(NamedTuple):
     Attributes:
         believe: ``History -> Belief``.
         tell: belief, x ``[E]``, all outputs standardised anew ``[N]``, row of x -> belief with it.
-        model: belief, outputs ``[N]`` -> the mixture to predict these outputs by, in double
-            precision, which tells functions without noise from those with a little noise.
+        refine: belief, its points ``[N, E]``, outputs ``[N]`` as they were measured -> the model, a mixture.
         decide: belief, pending points ``[m, E]``, which are there ``[m]``, remaining -> the next input in the
             unit cube ``[D]``.
         score: belief, pending points, which are there, remaining, places, allowed, grid, covered -> scores.
         propose: ``History`` -> the next input by the rule of a paper's policy ``[D]``.
-        predict: mixture, x ``[m, E]`` -> mean, sd.
-        interval: mixture, x ``[m, E]``, level -> low, high.
+        predict: model, x ``[m, E]`` -> mean, sd.
+        interval: model, x ``[m, E]``, level -> low, high.
     """
 
     believe: Callable[..., Any]
     tell: Callable[..., Any]
-    model: Callable[..., Any]
+    refine: Callable[..., Any]
     decide: Callable[..., Any]
     score: Callable[..., Any]
     propose: Callable[..., Any]
@@ -76,26 +75,25 @@ def _compile(key: _Key) -> Compiled:
     return Compiled(
         jax.jit(lambda history: beliefs.believe(history, key.groups)),
         jax.jit(tell),
-        _in_double(lambda belief, y: beliefs.refine(beliefs.with_outputs(belief, y))),
+        _in_double(lambda belief, x, y: beliefs.refine(beliefs.with_outputs(belief, y), (x, y))),
         jax.jit(lambda belief, pending, waits, left: decide(policy, seen(belief, pending, waits), left)),
         jax.jit(
             lambda belief, pending, waits, *rest: score_places(policy, seen(belief, pending, waits), *rest)
         ),
         jax.jit(lambda history: propose(policy, history)),
-        _in_double(lambda mixture, x: predict(mixture, x, policy)),
-        _in_double(lambda mixture, x, level: interval(mixture, x, level, policy)),
+        _in_double(lambda model, x: predict(model, x, policy)),
+        _in_double(lambda model, x, level: interval(model, x, level, policy)),
     )
 
 
 def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
-    def widen(leaf: Any) -> Any:
-        return leaf.astype(np.float64) if np.issubdtype(leaf.dtype, np.floating) else leaf
+    """A model of many points with little noise needs double precision; to choose a query single is enough."""
+    jitted = jax.jit(function)
 
-    run = jax.jit(lambda *arguments: function(*jax.tree.map(widen, arguments)))
-
+    @functools.wraps(function)
     def call(*arguments: Any) -> Any:
         with jax.enable_x64(True):
-            return run(*arguments)
+            return jitted(*arguments)
 
     return call
 
@@ -105,22 +103,22 @@ def is_general(policy: Policy) -> bool:
     return isinstance(policy.config, JudgeConfig)
 
 
-def capacity_for(count: int, inputs: int) -> int:
-    """Room for ``count`` points, in a few sizes only, so that few are compiled.
-
-    Each kernel of the belief takes capacity^2 floats: what no machine has is refused before it is tried.
-    """
+def capacity_for(count: int) -> int:
+    """Room for ``count`` points, in a few sizes only, so that few are compiled."""
     if count <= 32:
         return max(8, 8 * math.ceil(count / 8))
     power = 2 ** math.ceil(math.log2(count))
-    capacity = power * 3 // 4 if count <= power * 3 // 4 else power
-    size = 4 * capacity**2 * len(beliefs.bank(inputs).noise) / 1e9
+    return power * 3 // 4 if count <= power * 3 // 4 else power
+
+
+def check_room(count: int, inputs: int) -> None:
+    """Each kernel of a belief takes capacity^2 floats: what no machine has is refused before it is tried."""
+    size = 4 * capacity_for(count) ** 2 * len(beliefs.bank(inputs).noise) / 1e9
     if size > LARGEST_GB:
         raise ValueError(
             f"{count} points with {inputs} inputs would take {size:.0f} GB for the belief, more than the "
             f"{LARGEST_GB} GB that alx allows: it is for some hundred points"
         )
-    return capacity
 
 
 def padded(array: np.ndarray, rows: int) -> np.ndarray:

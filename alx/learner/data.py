@@ -15,6 +15,7 @@ from alx.learner.inputs import Choice, Input, Integer
 from alx.learner.outputs import Output
 
 __all__ = [
+    "CsvFile",
     "Sheet",
     "Table",
     "is_number",
@@ -25,6 +26,8 @@ __all__ = [
     "to_dataframe",
     "write_csv",
 ]
+
+CsvFile = str | os.PathLike | io.StringIO
 
 
 class Sheet(NamedTuple):
@@ -81,7 +84,7 @@ def to_dataframe(columns: dict[str, np.ndarray]) -> Any:
 
 
 def write_csv(
-    path: str | os.PathLike,
+    path: CsvFile,
     inputs: Sequence[Input],
     outputs: Sequence[Output],
     columns: dict[str, np.ndarray],
@@ -93,7 +96,10 @@ def write_csv(
     writer.writerow([titles.get(name, name) for name in columns])
     for row in zip(*columns.values(), strict=True):
         writer.writerow(["" if _is_missing(value) else _text(value) for value in row])
-    write_bytes(path, text.getvalue().encode())
+    if isinstance(path, io.StringIO):
+        path.write(text.getvalue())
+    else:
+        write_bytes(path, text.getvalue().encode())
 
 
 def read_sheet(source: Any) -> Sheet:
@@ -101,7 +107,7 @@ def read_sheet(source: Any) -> Sheet:
     if isinstance(source, Sheet):
         return source
     is_open = hasattr(source, "read")
-    name = getattr(source, "name", "standard input") if is_open else source
+    name = getattr(source, "name", "the text") if is_open else source
     try:
         text = source.read() if is_open else read_text(source)
     except OSError as error:

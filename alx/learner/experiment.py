@@ -13,7 +13,7 @@ from alx.learner import file as learner_file
 from alx.learner.arguments import as_domain_inputs, as_outputs, as_tolerance, for_each_output
 from alx.learner.ask import Asker
 from alx.learner.checks import as_whole_number, short
-from alx.learner.compiled import capacity_for
+from alx.learner.compiled import capacity_for, check_room
 from alx.learner.domain import OVERSHOOT, Domain
 from alx.learner.merge import unite
 from alx.learner.model import OutputBelief, update
@@ -57,7 +57,7 @@ class Experiment:
         self.count_failures = bool(count_failures)
         self._asker = Asker(self.policy, self._domain, self._pool, self.outputs)
         self._budget = self._default_budget() if budget is None else as_whole_number("budget", budget, 1)
-        capacity_for(self._budget or UNLIMITED, self._domain.dim)  # raises when there is no such room
+        check_room(self._budget or UNLIMITED, self._domain.dim)  # raises when there is no such room
         self._state = LearnerState.empty(self._domain.dim, len(self.outputs))
         self._beliefs: list[OutputBelief] | None = None
         self._files: dict[str, learner_file.Snapshot] = {}
@@ -146,7 +146,7 @@ class Experiment:
         """Allow ``n`` more points."""
         more = as_whole_number("n", n, 1)
         if self._budget is not None:
-            capacity_for(self._budget + more, self._domain.dim)
+            check_room(self._budget + more, self._domain.dim)
             self._budget += more
 
     def save(self, path: str | os.PathLike) -> None:
@@ -233,7 +233,7 @@ class Experiment:
         beliefs = []
         for p in range(len(self.outputs)):
             there = ~np.isnan(state.y[:, p])
-            capacity = capacity_for(max(self._budget or UNLIMITED, int(there.sum()) + room), self._domain.dim)
+            capacity = capacity_for(max(self._budget or UNLIMITED, int(there.sum()) + room))
             old = None if self._beliefs is None else self._beliefs[p]
             points = embedded[there], state.y[there, p]
             beliefs.append(update(self._asker.run, old, *points, self._known_scale(p), capacity))

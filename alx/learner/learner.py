@@ -112,13 +112,37 @@ class Learner(Experiment):
         """
         learner_run.run(self, measure, until, executor, save, retries, workers)
 
-    def to_dataframe(self) -> Any:
-        """All points told as a pandas frame, or without pandas a dict of arrays; failed ones have NaN."""
-        return data.to_dataframe(self._columns())
+    def peek(self) -> np.ndarray | None:
+        """What ``ask`` would answer, without asking for it; None when nothing can be asked for."""
+        state = self._state
+        try:
+            return self.ask()
+        except ValueError:
+            return None
+        finally:
+            self._state = state
 
-    def to_csv(self, path: str | os.PathLike) -> None:
-        """Write all points told, failed ones with empty outputs; ``from_csv`` reads them again."""
-        data.write_csv(path, self.inputs, self.outputs, self._columns())
+    def expect(self, x: Any) -> None:
+        """Count points of one's own choice, ``[D]`` or ``[n, D]``, as asked for: they are pending then."""
+        state = self._state
+        for point in self._domain.codes("x", x):
+            state = state.ask(point, self._row(state, point))
+        if self._budget is not None and state.spent(self.count_failures) > self._budget:
+            raise ValueError(f"the budget is spent: {self._spending()}")
+        self._state = state
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """All points told, in order, as a column for each input and output; failed ones have NaN."""
+        state = self._state
+        return data.to_columns(self.inputs, self.outputs, self._domain.rows(state.x), state.y, state.extra)
+
+    def to_dataframe(self) -> Any:
+        """The columns as a pandas frame, or without pandas as they are."""
+        return data.to_dataframe(self.to_columns())
+
+    def to_csv(self, path: data.CsvFile) -> None:
+        """Write all points told to a file or an ``io.StringIO``; ``from_csv`` reads them again."""
+        data.write_csv(path, self.inputs, self.outputs, self.to_columns())
 
     def from_csv(self, source: Any) -> None:
         """Tell the points of a CSV file, given by its path or open: all or none.
@@ -160,7 +184,3 @@ class Learner(Experiment):
             if len(one.y) == 0:
                 raise ValueError(f"there is no model of {output.name} before its first measurement is told")
         return beliefs
-
-    def _columns(self) -> dict[str, np.ndarray]:
-        state = self._state
-        return data.to_columns(self.inputs, self.outputs, self._domain.rows(state.x), state.y, state.extra)

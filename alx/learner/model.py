@@ -29,12 +29,12 @@ LOG_SPREAD = 2.0
 NORMAL_90 = 1.6449  # 90 % of a normal distribution lie within this many deviations
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
 class OutputBelief:
     """One output: the points at which it was measured, and what is believed of it.
 
     Attributes:
-        run: the compiled functions.
+        run: belief and policy as functions.
         x: embedded points ``[n, E]``.
         y: its outputs ``[n]``, as they were measured.
         seen: the outputs standardised, outliers pulled in, padded; queries are chosen by these.
@@ -53,8 +53,8 @@ class OutputBelief:
 
     @functools.cached_property
     def model(self) -> Any:
-        """What predictions are made by; whoever only asks never pays for it."""
-        return self.run.model(self.belief, self.plain)
+        """The likely kernels, refined: made when first asked for, and kept."""
+        return self.run.refine(self.belief, padded(self.x.astype(np.float64), len(self.plain)), self.plain)
 
 
 class ErrorEstimate(NamedTuple):
@@ -93,7 +93,7 @@ def update(
     """The belief after the points ``x [n, E]``, ``y [n]``: one more row when only one has come, else anew."""
     seen = padded(np.clip(standardise(y, *known), -LARGEST_Y, LARGEST_Y).astype(np.float32), capacity)
     own = scale(y, *known)
-    plain = padded(((y - own.centre) / own.spread).astype(np.float32), capacity)
+    plain = padded((y - own.centre) / own.spread, capacity)
     n = len(y)
     if old is not None and len(old.plain) != capacity:
         old = None
@@ -158,9 +158,7 @@ def _in_blocks(function, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     size = SMALLEST_BLOCK
     while size < min(len(x), LARGEST_BLOCK):
         size *= 2
-    parts = [x[begin : begin + size] for begin in range(0, len(x), size)]
-    results = [
-        [np.asarray(a, np.float64)[: len(part)] for a in function(padded(part, size))] for part in parts
-    ]
+    parts = [x[begin : begin + size].astype(np.float64) for begin in range(0, len(x), size)]
+    results = [[np.asarray(a)[: len(part)] for a in function(padded(part, size))] for part in parts]
     first, second = zip(*results, strict=True) if results else ([np.zeros(0)], [np.zeros(0)])
     return np.concatenate(first), np.concatenate(second)

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
+from alx.learner.curve import error_curve
 from alx.learner.inputs import Choice, Input, Integer, Real
-from alx.learner.model import estimate_error, update
 from alx.learner.outputs import Output
 
 __all__ = ["plot"]
@@ -35,7 +35,7 @@ def plot(learner: Any) -> Figure:
     rows = len(learner.outputs)
     figure = Figure(figsize=(size[0], size[1] * rows), layout="constrained")
     parts = figure.subfigures(rows, 1, squeeze=False)[:, 0]
-    upcoming = _next(learner)
+    upcoming = learner.peek()
     for p, (part, output) in enumerate(zip(parts, learner.outputs, strict=True)):
         draw(learner, p, output, part, upcoming)
     return figure
@@ -118,13 +118,9 @@ def _effects(learner, p: int, output: Output, part, upcoming) -> None:
 
 
 def _error_curve(learner, p: int, output: Output, axes: Axes) -> None:
-    run, now = learner._asker.run, learner._told_beliefs()[p]
-    places = learner._domain.embed(learner._asker.error_places)
-    counts = np.unique(np.linspace(min(2, len(now.y)), len(now.y), CURVE).astype(int))
-    beliefs = [
-        update(run, None, now.x[:n], now.y[:n], learner._known_scale(p), len(now.seen)) for n in counts
-    ]
-    rmse, low, high = np.array([estimate_error(one, places) for one in beliefs]).T
+    n = len(learner._told_beliefs()[p].y)
+    counts = np.unique(np.linspace(min(2, n), n, CURVE).astype(int))
+    rmse, low, high = (np.array(values) for values in error_curve(learner, p, counts))
     finite = np.isfinite(rmse)
     axes.fill_between(counts[finite], low[finite], high[finite], color=MEAN, alpha=0.2, lw=0)
     axes.plot(counts[finite], rmse[finite], color=MEAN)
@@ -139,20 +135,6 @@ def _predicted(learner, p: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 def _output(values: np.ndarray, p: int) -> np.ndarray:
     return values if values.ndim == 1 else values[:, p]
-
-
-def _next(learner) -> np.ndarray | None:
-    """What would be asked for next; asking for it is left to the user."""
-    if learner.remaining < 1:
-        return None
-    state = learner._state
-    try:
-        point = learner.ask()
-    except ValueError:
-        return None
-    finally:
-        learner._state = state
-    return point
 
 
 def _number(axes: Axes, x: np.ndarray, y: np.ndarray) -> None:

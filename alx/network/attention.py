@@ -54,7 +54,7 @@ def _runtime_one(x: Array) -> Array:
     return jnp.exp(0 * x[(0,) * x.ndim])
 
 
-def _apart(function: Callable, *operands: Array):
+def _fusion_barrier(function: Callable, *operands: Array):
     """function(*operands) as a computation of its own: nothing is fused into it or with its results.
 
     XLA would fold the reshapes around it into its loops, which then do not vectorise, and would compute
@@ -72,7 +72,7 @@ def _attend_by_sums(q: Array, k: Array, v: Array, bias: Array) -> Array:
 
 
 def _forward(q, k, v, bias):
-    out_hci, exp_hij, norm_hi = _apart(_weigh, q, k, v, bias)
+    out_hci, exp_hij, norm_hi = _fusion_barrier(_weigh, q, k, v, bias)
     return out_hci, (q, k, v, exp_hij, norm_hi, out_hci)
 
 
@@ -89,8 +89,8 @@ def _weigh(q, k, v, bias):
 
 def _backward(residuals, g):
     q, k, v, exp_hij, norm_hi, out_hci = residuals
-    g_scores, g_v = _apart(_backward_weights, g, v, exp_hij, norm_hi, out_hci)
-    g_q, g_k = _apart(_backward_scores, g_scores, q, k)
+    g_scores, g_v = _fusion_barrier(_backward_weights, g, v, exp_hij, norm_hi, out_hci)
+    g_q, g_k = _fusion_barrier(_backward_scores, g_scores, q, k)
     return g_q, g_k, g_v, None
 
 

@@ -14,7 +14,8 @@ from alx.belief.predict import FLOOR, FREEDOM
 from alx.history import History
 from alx.network.policy import Params, deviation
 from alx.network.sight import Scene
-from alx.train.general import HELD_OUT, GeneralConfig, Shape, measure, play, simulate, truth
+from alx.train.general import HELD_OUT, measure, play, simulate, truth
+from alx.train.general_config import GeneralConfig, Shape
 
 __all__ = ["examples", "loss"]
 

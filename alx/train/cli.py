@@ -10,62 +10,34 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import tyro
 
-from alx.io import cache, files
-from alx.network.policy import Network
+from alx.network.policy import NETWORKS
 from alx.train import config as presets
-from alx.train import general, references, run
+from alx.train import general_config, references, run
 from alx.train.config import TrainConfig
+from alx.train.devices import start_devices
 from alx.train.flags import SYNTAX
-from alx.train.general import GeneralConfig
+from alx.train.general_config import JUDGE, GeneralConfig
 from alx.train.general_trainer import GeneralTrainer
 from alx.train.prior import PRIORS, Prior
-from alx.train.progress import Progress, summary
+from alx.train.seeds import train_seeds
 from alx.train.trainer import RolloutTrainer
 
 __all__ = ["Arguments", "main", "parse"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Choices:
-    """What other defaults depend on, and what has to be known before anything of a user is imported."""
-
-    dim: tuple[int, ...] | None = None
-    T: tuple[int, ...] | None = None
-    n_init: tuple[int, ...] | None = None
-    paper: bool = False
-    network: Network | Literal["judge"] | None = None
-    objective: str | None = None
-    myopic: bool = False
-    steps: int | None = None
-    prior: str | None = None
-    resume: Path | None = None
-    devices: int | None = None
-    coordinator: str | None = None
-    process_id: int | None = None
-    num_processes: int | None = None
-
-
-Config = TrainConfig | GeneralConfig
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Arguments:
-    """Train a policy on simulated functions and write it to a file.
-
-    A distribution is a name of numpyro and its numbers, such as LogNormal -1 1; two numbers alone are the
-    ends of a log-uniform range. The defaults shown are those of the other choices made, or of --dim 2 --T 20.
+class Common:
+    """What is looked at first and last.
 
     Attributes:
         paper: the paper's recipe: its network, prior, batch and number of steps.
         prior: paper, wide, nonstationary, broad, unit, or module:name of one of your own; the default is the
             paper's for its network, else unit. The distributions and shares below change it.
-        seeds: train so many seeds, from `seed` on, and keep the best by the mean of the last 500 losses.
-        out: directory of the run (runs/<dim, T, objective, network, seed>).
         resume: go on with the run in this directory.
         devices: on CPU, how many devices to make (one per core).
         coordinator: several processes: HOST:PORT of the first.
@@ -75,13 +47,43 @@ class Arguments:
 
     paper: bool = False
     prior: str | None = None
-    seeds: int = 1
-    out: Path | None = None
     resume: Path | None = None
     devices: int | None = None
     coordinator: str | None = None
     process_id: int | None = None
     num_processes: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Choices(Common):
+    """What other defaults depend on, and what has to be known before anything of a user is imported."""
+
+    dim: tuple[int, ...] | None = None
+    T: tuple[int, ...] | None = None
+    n_init: tuple[int, ...] | None = None
+    network: str | None = None
+    objective: str | None = None
+    myopic: bool = False
+    steps: int | None = None
+
+
+Config = TrainConfig | GeneralConfig
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Arguments(Common):
+    """Train a policy on simulated functions and write it to a file.
+
+    A distribution is a name of numpyro and its numbers, such as LogNormal -1 1; two numbers alone are the
+    ends of a log-uniform range. The defaults shown are those of the other choices made, or of --dim 2 --T 20.
+
+    Attributes:
+        seeds: train so many seeds, from `seed` on, and keep the best by the mean of the last 500 losses.
+        out: directory of the run (runs/<dim, T, objective, network, seed>).
+    """
+
+    seeds: int = 1
+    out: Path | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -112,7 +114,7 @@ def main() -> int:
     out = None
     try:
         choices = first_choices(words)
-        start_devices(choices)
+        start_devices(choices.devices, choices.coordinator, choices.process_id, choices.num_processes)
         arguments = parse(words)
         out, trainer = prepare(arguments, command(words))
         best = train_seeds(out, arguments.seeds, trainer)
@@ -138,15 +140,10 @@ def how_to_go_on(out: Path | None) -> str:
 
 
 def next_command(policy: Path, config: Config) -> str:
-    """The suite of the paper has tasks of one and two inputs; others have data of their own."""
-    if isinstance(config, GeneralConfig):
-        dim, T = config.dim[-1], config.T[-1]
-        if config.dim[0] < dim:
-            return f"python -m benchmarks.studies.regimes --policy {policy}"
-    else:
-        dim, T = config.policy.dim, config.policy.T
-    if dim > 2:
+    """The suite of the paper is for its kind of policy; others have points of their own, of any dimension."""
+    if isinstance(config, GeneralConfig) or config.policy.dim > 2:
         return f"python -m alx propose POINTS.csv --policy {policy}"
+    dim, T = config.policy.dim, config.policy.T
     return f"python evaluate.py --suite paper-{dim}d --policy {policy}{f' --budget {T}' * (10 * dim != T)}"
 
 
@@ -179,18 +176,22 @@ def preset(choices: Choices, asked: bool = False) -> Config:
         raise ValueError("--dim and --T are needed, such as --dim 2 --T 20")
     dims: tuple[int, ...] = choices.dim or (2,)
     Ts: tuple[int, ...] = choices.T or (20,)
-    if not choices.paper and choices.network in (None, "judge"):
-        config = general.default(dims, Ts, choices.n_init or (1,))
+    if choices.network is not None:  # imports one of a user's
+        references.find(choices.network, {JUDGE.network: None, **NETWORKS}, "network")
+    if not choices.paper and choices.network in (None, JUDGE.network):
+        if choices.objective is not None or choices.myopic:
+            raise ValueError(
+                "the general policy has an objective of its own: add --network paper, or --paper, for others"
+            )
+        config = general_config.default(dims, Ts, choices.n_init or (1,))
         if choices.steps is not None:
-            config = general.with_steps(config, choices.steps)
-        return (
-            config if choices.prior is None else dataclasses.replace(config, prior=find_prior(choices.prior))
-        )
-    if len(dims) > 1 or len(Ts) > 1:
-        raise ValueError(f"--dim and --T of this network are one number each, got {dims} and {Ts}")
-    names = ("objective", "network", *(("myopic",) if choices.paper else ("steps",)))
-    given = {name: value for name in names if (value := getattr(choices, name)) is not None}
-    config = (presets.paper if choices.paper else presets.default)(min(dims), min(Ts), **given)
+            config = general_config.with_steps(config, choices.steps)
+    else:
+        if len(dims) > 1 or len(Ts) > 1:
+            raise ValueError(f"--dim and --T of this network are one number each, got {dims} and {Ts}")
+        names = ("objective", "network", *(("myopic",) if choices.paper else ("steps",)))
+        given = {name: value for name in names if (value := getattr(choices, name)) is not None}
+        config = (presets.paper if choices.paper else presets.default)(min(dims), min(Ts), **given)
     return config if choices.prior is None else dataclasses.replace(config, prior=find_prior(choices.prior))
 
 
@@ -256,53 +257,3 @@ def default_name(config: Config) -> str:
     kind, _ = RolloutTrainer(config).phases[-1]
     kind = f"{'myopic-' if config.myopic else ''}{kind.replace(':', '.')}"
     return f"dim{config.policy.dim}-T{config.policy.T}-{kind}-{config.policy.network}-seed{config.seed}"
-
-
-def start_devices(choices: Choices) -> None:
-    """Use every device there is; on CPU one per core, each a single thread."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    devices = cores if choices.devices is None else choices.devices
-    if devices < 1:
-        raise ValueError(f"--devices must be at least 1, got {devices}")
-    jax.config.update("jax_num_cpu_devices", devices)
-    cache.enable()
-    several = (choices.coordinator, choices.process_id, choices.num_processes)
-    if any(value is not None for value in several):
-        if any(value is None for value in several):
-            raise ValueError("--coordinator, --process-id and --num-processes go together")
-        # It would catch SIGTERM and go on; here every checkpoint is on disk before the next epoch.
-        jax.config.update("jax_enable_preemption_service", False)
-        jax.distributed.initialize(*several[:1], num_processes=several[2], process_id=several[1])
-
-
-def train_seeds(out: Path, seeds: int, trainer: RolloutTrainer | GeneralTrainer) -> Path:
-    """Train each seed in a directory of its own, if there are several; returns the best policy's file."""
-    if seeds == 1:
-        train_one(out, trainer)
-        return out / run.POLICY
-    made_by, losses = run.read(out).command, {}
-    for seed in range(trainer.seed, trainer.seed + seeds):
-        directory = out / f"seed-{seed}"
-        own = trainer_of(dataclasses.replace(trainer.config, seed=seed))
-        if not directory.exists() and jax.process_index() == 0:
-            run.create(directory, own, made_by)
-        try:
-            train_one(directory, own)
-        except run.DivergedError as error:
-            print(f"seed {seed}: {error}")
-            continue
-        losses[directory] = run.selection_loss(run.read_metrics(directory))
-        print(f"seed {seed}: mean of the last 500 losses {losses[directory]:.4f}")
-    if not losses:
-        raise run.DivergedError("no seed ended with a finite loss; try a smaller --lr")
-    best = min(losses, key=lambda directory: losses[directory])
-    files.write_bytes(out / run.POLICY, (best / run.POLICY).read_bytes())
-    print(f"best: {best}")
-    return out / run.POLICY
-
-
-def train_one(out: Path, trainer: run.Trainer) -> None:
-    with Progress(trainer.steps, quiet=jax.process_index() > 0) as progress:
-        last = run.train(trainer, out, progress.show)
-    if jax.process_index() == 0:
-        print(f"{out}: {last['step']} steps, {summary(last)}, {last['seconds'] / 60:.1f} minutes")

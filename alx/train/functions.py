@@ -39,7 +39,7 @@ class Function(NamedTuple):
 def draw_function(key: Array, prior: Prior, theta: Theta) -> Function | Interpolant:
     """One function for each theta."""
     if not prior.named:
-        return interpolate.draw(key, prior, theta)
+        return interpolate.draw_interpolant(key, prior, theta)
     key_a, key_b, key_w = jax.random.split(key, 3)
     shape = (FEATURES, *theta.variance.shape)
     a = spectrum(key_a, prior, theta, FEATURES)

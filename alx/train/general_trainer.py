@@ -13,15 +13,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from alx.network.policy import Params, Policy, init
 from alx.train import calibrate
-from alx.train.general import (
-    GeneralConfig,
-    Shape,
-    best_kernels,
-    chunk_gradient,
-    losses,
-    play,
-    simulate,
-)
+from alx.train.general import best_kernels, chunk_gradient, losses, play, simulate
+from alx.train.general_config import GeneralConfig, Shape
 from alx.train.step import AXIS, EPOCH, State, compiler_options, share
 
 __all__ = ["GeneralTrainer"]

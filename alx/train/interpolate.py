@@ -6,20 +6,18 @@ has the kernel's covariance but for what a posterior given all of g(P) would lea
 places lie within a lengthscale of each other, and less roughness than the kernel has where they do not.
 """
 
-import functools
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
-from scipy.stats import qmc
 
 from alx.gp import algebra as gp
+from alx.gp.lattice import lattice
 from alx.train.kernels import covariance_of_warped
 from alx.train.prior import Prior, Theta
 
-__all__ = ["PLACES", "Interpolant", "draw", "evaluate"]
+__all__ = ["PLACES", "Interpolant", "draw_interpolant", "evaluate"]
 
 PLACES = 256
 JITTER = 1e-4  # of the signal variance: below it float32 cannot factor a smooth kernel's matrix
@@ -32,18 +30,13 @@ class Interpolant(NamedTuple):
     mean: Array
 
 
-@functools.cache
-def _sobol(dim: int) -> np.ndarray:
-    return qmc.Sobol(dim, rng=0).random(PLACES).T.astype(np.float32)
-
-
 def _places(theta: Theta) -> Array:
     """``[D, PLACES, ...]``, the same for every theta."""
     dim, *batch = theta.lengthscale.shape
-    return jnp.asarray(_sobol(dim)).reshape(dim, PLACES, *(1,) * len(batch))
+    return jnp.asarray(lattice(PLACES, dim).T).reshape(dim, PLACES, *(1,) * len(batch))
 
 
-def draw(key: Array, prior: Prior, theta: Theta) -> Interpolant:
+def draw_interpolant(key: Array, prior: Prior, theta: Theta) -> Interpolant:
     """One function for each theta."""
     return from_normal(prior, theta, jax.random.normal(key, (PLACES, *theta.variance.shape)))
 

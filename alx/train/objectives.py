@@ -1,24 +1,22 @@
 """What training minimises: one function per objective, one registry.
 
 Each takes a key for whatever it draws itself, the prior, the simulated experiments and the policy's
-trajectories, and returns one loss per simulation. The paper maximises; alx minimises the negative. All
-but `predictive` and `refitted-error` know the theta of the simulation.
+trajectories, and returns one loss per simulation. The paper maximises; alx minimises the negative. All know
+the theta of the simulation.
 """
 
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpyro.distributions as dist
 from jax import Array
 
 from alx.gp import algebra as gp
 from alx.network.layers import dense
 from alx.train import functions, kernels
 from alx.train.functions import Function
-from alx.train.posterior import gram, posterior
-from alx.train.prior import LogUniform, Prior, sample
-from alx.train.refit import fitted_mean
+from alx.train.posterior import gram
+from alx.train.prior import Prior
 from alx.train.rollout import Trajectory
 from alx.train.simulate import Simulation
 
@@ -27,12 +25,6 @@ __all__ = ["CONTRASTIVE", "OBJECTIVES", "Objective"]
 Objective = Callable[[Array, Prior, Simulation, Trajectory], Array]
 
 CONTRASTIVE = 1023  # functions that `dad` tells the true one from
-MIXTURE = 32  # draws of theta that stand for the unknown one
-HELD_OUT = 32  # grid points at which a posterior with theta unknown is scored
-# What a user may find when fitting. With less noise than this, float32 would not tell the kernels apart.
-MODEL = Prior(
-    variance=dist.Uniform(0.3, 2.0), lengthscale=LogUniform(0.05, 3.0), noise_sd=LogUniform(0.05, 0.7)
-)
 
 
 def _log_density(prior: Prior, simulation: Simulation, trajectory: Trajectory) -> Array:
@@ -97,16 +89,6 @@ def regularized_entropy_v2(key: Array, prior: Prior, simulation: Simulation, tra
     return entropy_v2(key, prior, simulation, trajectory) + given_grid
 
 
-def integrated_variance(key: Array, prior: Prior, simulation: Simulation, trajectory: Trajectory) -> Array:
-    """log of the mean posterior variance of f over the grid after the last query."""
-    grid = _grid_per_experiment(simulation)
-    return jnp.log(posterior(prior, simulation.theta, trajectory, grid)[1].mean(0))
-
-
-def _grid_per_experiment(simulation: Simulation) -> Array:
-    return jnp.repeat(simulation.grid, simulation.noise.shape[-1] // simulation.grid.shape[-1], axis=-1)
-
-
 def dad(key: Array, prior: Prior, simulation: Simulation, trajectory: Trajectory) -> Array:
     """Minus the sPCE bound: log mean_{l=0..C} p(h given f_l) - log p(h given f_0).
 
@@ -132,44 +114,10 @@ def dad(key: Array, prior: Prior, simulation: Simulation, trajectory: Trajectory
     return jax.nn.logsumexp(fits, axis=0) - jnp.log(CONTRASTIVE + 1) - fits[0]
 
 
-def predictive(key: Array, prior: Prior, simulation: Simulation, trajectory: Trajectory) -> Array:
-    """Minus the mean log density of held-out observations under the posterior with theta unknown.
-
-    The posterior is that of the model a user fits, a stationary RBF kernel: a mixture over draws theta_m of
-    `MODEL`, each weighted by its evidence. It rewards covering the domain and telling the lengthscales
-    apart, and so gives a reason to react to y.
-    """
-    draws = sample(key, MODEL, trajectory.x.shape[0], (MIXTURE, trajectory.y.shape[-1]))
-    x = _grid_per_experiment(simulation)[:, :HELD_OUT]
-    held_out = (simulation.f_grid + simulation.noise_grid)[:HELD_OUT]
-    mixed = Trajectory(*(a[..., None, :] for a in trajectory[:3]), T=trajectory.T)
-    mean, variance, evidence = posterior(MODEL, draws, mixed, x[..., None, :])
-    variance = variance + draws.noise
-    log_density = -0.5 * (jnp.log(2 * jnp.pi * variance) + jnp.square(held_out[:, None] - mean) / variance)
-    weights = jax.nn.log_softmax(evidence, axis=0)
-    return -jax.nn.logsumexp(log_density + weights, axis=1).mean(0)
-
-
-def refitted_error(key: Array, prior: Prior, simulation: Simulation, trajectory: Trajectory) -> Array:
-    """log of the expected squared error over the grid of the mean that a user's own fit predicts.
-
-    Given the data, the error at x is the posterior variance of f, which no fit can get below, plus the
-    squared distance of the fit's mean from the posterior's. The fit is that of `alx.train.refit`: this
-    rewards covering the domain, and measuring so that noise and lengthscales can be told.
-    """
-    x = _grid_per_experiment(simulation)[:, :HELD_OUT]
-    mean, variance, _ = posterior(prior, simulation.theta, trajectory, x)
-    fitted = fitted_mean(key, simulation.theta, trajectory, x)
-    return jnp.log((variance + jnp.square(mean - fitted)).mean(0))
-
-
 OBJECTIVES: dict[str, Objective] = {
     "entropy": entropy,
     "regularized-entropy": regularized_entropy,
     "entropy-v2": entropy_v2,
     "regularized-entropy-v2": regularized_entropy_v2,
-    "integrated-variance": integrated_variance,
-    "predictive": predictive,
-    "refitted-error": refitted_error,
     "dad": dad,
 }

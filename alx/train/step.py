@@ -6,7 +6,6 @@ depend on the seed, the step and the chunk's number alone, so the result does no
 devices share the work. A device draws what its chunks of one kernel share only once.
 """
 
-import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -140,8 +139,7 @@ def make_step(config: TrainConfig, mesh: Mesh) -> Callable[[State], tuple[State,
     # Several steps under way at once would wait for each other for ever: the devices of a CPU share one pool
     # of threads, and each of them keeps one while it waits for the sum over all.
     step = jitted_step(config, mesh)
-    first = jitted_step(dataclasses.replace(config, objective="integrated-variance"), mesh)
-    return lambda state: jax.block_until_ready((first if state.step < config.warmup else step)(state))
+    return lambda state: jax.block_until_ready(step(state))
 
 
 def jitted_step(config: TrainConfig, mesh: Mesh):

@@ -39,9 +39,7 @@ class RolloutTrainer:
     def phases(self) -> list[tuple[str, int]]:
         """What is minimised, each up to a step."""
         name = self.config.objective
-        objective = name if isinstance(name, str) else name.__name__
-        warmup = min(self.config.warmup, self.steps)
-        return [*([("integrated-variance", warmup)] if warmup else []), (objective, self.steps)]
+        return [(name if isinstance(name, str) else name.__name__, self.steps)]
 
     def policy(self, params: Params) -> Policy:
         return Policy(params, self.config.policy)

@@ -66,7 +66,7 @@ def check(options: Options) -> None:
         raise ValueError(f"--out is {options.out}, which is a file, but must be a directory.")
 
 
-def evaluate(options: Options, console: Console) -> None:
+def evaluate(options: Options, console: Console) -> Evaluation:
     """Plan, run with a progress display, report."""
     check(options)
     started = time.perf_counter()
@@ -90,6 +90,7 @@ def evaluate(options: Options, console: Console) -> None:
     path = report.write(evaluation, options.out)
     console_tables(evaluation, console)
     console.print(f"{path} written after {time.perf_counter() - started:.0f} s.", markup=False)
+    return evaluation
 
 
 def show(plan: runner.Plan, options: Options, origin: dict, console: Console) -> None:

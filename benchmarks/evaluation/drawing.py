@@ -22,11 +22,10 @@ COLOURS = {
     "alx": "#D55E00",
     "learner": "#E69F00",
     "learner-8": "#B8860B",
-    "blind": "#E69F00",
-    "static": "#CC79A7",
+    "blind": "#888888",
     "gp-al-bayes": "#56B4E9",
     "gp-al": "#0072B2",
-    "gp-al-variance": "#56B4E9",
+    "gp-al-variance": "#44AA99",
     "botorch": "#999933",
     "adaptive": "#AA4499",
     "maximin": "#CC79A7",
@@ -37,7 +36,7 @@ COLOURS = {
     "paper-myopic": "#999933",
     "paper-dad": "#7B6FD0",
 }
-OTHERS = ("#CC6677", "#A0522D", "#6699CC", "#3C9A50", "#44AA99")
+OTHERS = ("#CC6677", "#A0522D", "#6699CC", "#3C9A50")
 MARKERS = "osD^vP*X<>hp"
 SETTINGS: Any = {
     "font.size": 10,

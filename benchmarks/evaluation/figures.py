@@ -13,7 +13,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from alx.io.files import write_bytes
 from benchmarks.evaluation import comparison, pictures
@@ -164,9 +164,9 @@ def _learning_curves(evaluation: Evaluation, task: Task) -> Figure:
             axis.fill_between(counts, *band, color=look["color"], alpha=0.13, linewidth=0)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
     axis.yaxis.set_major_formatter("{x:g}")
-    axis.yaxis.set_minor_formatter("{x:g}")
-    axis.tick_params(axis="y", which="minor", labelsize=8)
+    axis.yaxis.set_minor_formatter("")
     axis.set_xlabel("points")
     axis.set_ylabel("RMSE (standardised y)")
     axis.set_title(task.name, fontweight="bold")

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from benchmarks.evaluation.figures import CURVES, DIFFERENCES, FIGURE2, LOOK, TRAINING, Picture
-from benchmarks.evaluation.tables import Evaluation, every_number, grid, legend, sentence
+from benchmarks.evaluation.tables import TIMES, Evaluation, every_number, grid, legend, sentence
 
 __all__ = ["page"]
 
@@ -29,7 +29,7 @@ def page(evaluation: Evaluation, pictures: list[Picture]) -> str:
         "<h1>Active learning: evaluation</h1>",
         f'<p class="verdict">{_text(sentence(evaluation))}</p>',
         *(_table("grid", *grid(evaluation, dim)) for dim in evaluation.dims),
-        f'<p class="quiet">{_text(legend(evaluation))}</p>',
+        f'<p class="quiet">{_text(f"{legend(evaluation)} {TIMES}")}</p>',
         _notes(evaluation.notes),
         f"<p>The data behind this page: {_files()}.</p>",
         _section(DIFFERENCES, pictures),

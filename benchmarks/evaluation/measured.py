@@ -1,8 +1,8 @@
 """Real data inside published packages: engine maps, colours, solar cells, a truss and a heart, as pools.
 
 The packages (extra ``bench``) are found and never imported, and only their text files are read, as their
-licences allow: smt BSD-3-Clause, olymp MIT, autoemulate MIT. autoemulate is not in the extra, for one of its
-dependencies does not build any more; ``pip install --no-deps autoemulate`` brings the files.
+licences allow: smt BSD-3-Clause, olymp MIT, autoemulate MIT. autoemulate is not in the extra, for it would
+bring some hundred packages and another PyTorch; ``pip install --no-deps autoemulate`` brings the files.
 """
 
 import csv
@@ -19,11 +19,11 @@ from benchmarks.evaluation.tasks import Task, from_pool
 __all__ = ["TASKS", "folder"]
 
 
-def folder(task: str, module: str, package: str) -> Path:
-    """Where the package that brings ``module`` is installed."""
+def folder(task: str, module: str, install: str) -> Path:
+    """Where the package that brings ``module`` is installed; ``install`` is what pip would be told."""
     found = importlib.util.find_spec(module)
     if found is None or not found.submodule_search_locations:
-        raise Unavailable(f"{task}: its data come with the package {package}; pip install {package}.")
+        raise Unavailable(f"{task}: not without the package {install.split()[-1]}; pip install {install}.")
     return Path(found.submodule_search_locations[0])
 
 

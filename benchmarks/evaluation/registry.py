@@ -9,9 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from alx.io.store import load, shipped
+from alx.io.store import load
 from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, init
+from benchmarks import policies
 from benchmarks.evaluation import learners, rivals
 from benchmarks.evaluation.data import Unavailable
 from benchmarks.evaluation.methods import Method, baselines, from_policy
@@ -23,8 +24,7 @@ LABELS = {
     "learner": "alx.Learner",
     "learner-8": "alx.Learner, 8 given",
     "blind": "alx, blind (y = 0)",
-    "static": "static design",
-    "gp-al-bayes": "Bayesian GP AL",
+    "gp-al-bayes": "alx, untrained",
     "paper-regularized-entropy": "paper: reg. entropy",
     "paper-entropy": "paper: entropy",
     "paper-myopic": "paper: myopic",
@@ -37,10 +37,14 @@ LABELS = {
     "sobol": "Sobol",
     "random": "Random",
 }
+PAPER = ("paper-regularized-entropy", "paper-entropy", "paper-myopic", "paper-dad")
+POLICIES = ("alx", "learner", "learner-8", "gp-al-bayes")
+CLASSICAL = ("gp-al", "gp-al-variance", "maximin", "sobol", "random")
 GROUPS = {
-    "default": ("alx", "learner", "learner-8", "gp-al-bayes", "gp-al", "maximin", "sobol", "random"),
-    "paper": ("paper-regularized-entropy", "paper-entropy", "paper-myopic", "paper-dad"),
-    "ablation": ("blind", "static", "gp-al-variance"),
+    "default": (*POLICIES, *PAPER, *CLASSICAL),
+    "paper": PAPER,
+    "classical": CLASSICAL,
+    "ablation": ("blind",),
     "bench": ("botorch", "adaptive"),
 }
 # The same policy in other circumstances: none of them is another's rival.
@@ -76,8 +80,8 @@ def available(dim: int) -> tuple[dict[str, Method], dict[str, str]]:
         "botorch": rivals.botorch,
         "adaptive": lambda: rivals.adaptive(dim),
     }
-    for name in ("static", *GROUPS["paper"]):
-        makers[name] = lambda name=name: from_policy(name, _shipped(f"{name}-dim{dim}-T"))
+    for name in PAPER:
+        makers[name] = lambda name=name: from_policy(name, _of_the_paper(name, dim))
     found, missing = baselines(), {}
     for name, make in makers.items():
         try:
@@ -87,11 +91,11 @@ def available(dim: int) -> tuple[dict[str, Method], dict[str, str]]:
     return found, missing
 
 
-def _shipped(prefix: str) -> Policy:
-    name = next((name for name in shipped() if name.startswith(prefix)), None)
-    if name is None:
-        raise Unavailable("no policy is shipped")
-    return load(name)
+def _of_the_paper(name: str, dim: int) -> Policy:
+    found = next((each for each in policies.names() if each.startswith(f"{name}-dim{dim}-T")), None)
+    if found is None:
+        raise Unavailable("the paper's networks were trained for other numbers of inputs")
+    return policies.load(found)
 
 
 def names(text: str, own: list[str]) -> list[str]:

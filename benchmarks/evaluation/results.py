@@ -19,19 +19,20 @@ def load(directory: str | Path) -> Any:
     Returns:
         A pandas dataframe with a line per run if pandas is installed, else a dict of arrays of the same
         columns: ``task``, ``method``, ``seed``, ``rmse`` after the last query, ``query_seconds`` of the whole
-        run, ``compile_seconds``, and as objects ``curve`` (the RMSE after ``judged`` points), ``x [n, D]`` in
-        the unit cube and ``y [n]`` standardised.
+        run (NaN where it was not timed), ``compile_seconds``, and as objects ``curve`` (the RMSE after
+        ``judged`` points), ``x [n, D]`` in the unit cube and ``y [n]`` standardised. Of runs made again with
+        another policy, budget or data the last counts.
     """
     path = Path(directory) / FILE
     if not path.is_file():
         raise ValueError(
             f"directory is {directory}, but must be the --out of an evaluation: {FILE} is missing."
         )
-    found = rows.read(path)
+    found = list({(row["task"], row["method"], row["seed"]): row for row in rows.read(path)}.values())
     table = {
         **{name: np.array([row[name] for row in found]) for name in ("task", "method", "seed")},
         "rmse": np.array([row["rmse"][-1] for row in found]),
-        "query_seconds": np.array([sum(row["query_seconds"]) for row in found]),
+        "query_seconds": np.array([sum(row["query_seconds"] or [np.nan]) for row in found]),
         "compile_seconds": np.array([row["compile_seconds"] for row in found]),
         "judged": _objects([rows.judged(row) for row in found]),
         "curve": _objects([row["rmse"] for row in found]),

@@ -14,7 +14,8 @@ from benchmarks.evaluation.methods import Method, Round, generator
 __all__ = ["adaptive", "botorch", "integrated_variance"]
 
 INTEGRATION = 128  # points of a Sobol sequence that stand for the unit cube in qNIPV
-CANDIDATES = 512  # where qNIPV is evaluated; it is flat enough that its gradient search often fails
+# Where qNIPV is evaluated, in a pool as well; it is flat enough that its gradient search often fails.
+CANDIDATES = 512
 
 
 def _need(module: str) -> Any:
@@ -55,14 +56,16 @@ def botorch() -> Method:
     def one(state: Round, i: int) -> np.ndarray:
         done = state.mask[i]
         stream = generator(state.task.name, state.seeds[i], "botorch", state.step)
-        free = np.ones(CANDIDATES, bool) if state.available is None else state.available[i]
-        places = stream.random((CANDIDATES, state.task.dim)) if state.available is None else state.task.test_x
+        if state.available is None:
+            places = stream.random((CANDIDATES, state.task.dim))
+        else:
+            places = state.task.test_x[stream.permutation(np.flatnonzero(state.available[i]))[:CANDIDATES]]
         # More threads than cores make such small matrices hundreds of times slower.
         torch.set_num_threads(1)
         with package.manual_seed(int(stream.integers(2**31))), torch.no_grad():
             acquisition, _ = integrated_variance(*map(torch.as_tensor, (state.x[i, done], state.y[i, done])))
             values = torch.cat([acquisition(part[:, None]) for part in torch.as_tensor(places).split(64)])
-        return places[np.where(free, values.numpy(), -np.inf).argmax()]
+        return places[values.numpy().argmax()]
 
     def choose(state: Round) -> np.ndarray:
         return np.stack([one(state, i) for i in range(len(state.seeds))])

@@ -53,7 +53,7 @@ def _is_row(row: Any) -> bool:
         and all(map(_are_numbers, (*curves, [row["compile_seconds"]])))
         and isinstance(points, list)
         and all(_are_numbers(point) and len(point) == len(points[0]) > 0 for point in points)
-        and len(points) == len(row["y"]) >= len(row["query_seconds"]) > 0
+        and len(points) == len(row["y"]) >= len(row["query_seconds"])
         and _are_numbers(judged(row))
         and len(judged(row)) == len(row["rmse"])
         and judged(row)[-1] == len(points)

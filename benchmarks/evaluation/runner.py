@@ -31,6 +31,12 @@ class Unit:
     seeds: tuple[int, ...]
     budget: int
 
+    @property
+    def keys(self) -> list[tuple]:
+        """What tells the row of each seed from those of all other experiments."""
+        fingerprint = protocol.fingerprint(self.task, self.method, self.budget)
+        return [(self.task.name, self.method.name, seed, fingerprint) for seed in self.seeds]
+
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
@@ -68,12 +74,14 @@ def load_tasks(
     if csv is not None:
         makers.append(lambda: tasks.from_csv(csv, target))
     makers += [lambda name=name: plugin.task(name) for name in own]
-    found, notes = [], []
+    found, reasons = [], {}
     for make in makers:
         try:
             found.append(make())
         except Unavailable as error:
-            notes.append(f"Not run: {error}")
+            name, _, reason = str(error).partition(": ")
+            reasons.setdefault(reason, []).append(name)
+    notes = [": ".join(filter(None, ("Not run", ", ".join(names), why))) for why, names in reasons.items()]
     if not found:
         raise ValueError(" ".join(notes).replace("Not run: ", "") or "--suite names no task.")
     twice = {task.name for task in found if sum(other.name == task.name for other in found) > 1}
@@ -107,11 +115,11 @@ def plan(
     wanted = registry.names(",".join(["default", *known]) if chosen is None else chosen, known)
     beside = {*(m.name for m in functions), *(name for name in added if ":" not in name)}
     wanted = registry.names(",".join([*wanted, *beside]), known)
-    by_dim, notes = {}, []
-    for dim in sorted({task.dim for task in found}):
-        policies_ = {name: policy for name, (policy, _) in own.items()}
-        by_dim[dim], new = _methods(dim, policies_, functions, wanted)
-        notes += new
+    by_dim = {
+        dim: _methods(dim, {name: policy for name, (policy, _) in own.items()}, functions)
+        for dim in sorted({task.dim for task in found})
+    }
+    notes = _absent({dim: missing for dim, (_, missing) in by_dim.items()}, wanted)
     fitting, units = [], []
     for task in found:
         length = budget or protocol.default_budget(task.dim)
@@ -123,12 +131,14 @@ def plan(
             )
             continue
         fitting.append(task)
-        late = [m for m in by_dim[task.dim] if m.given >= size]
+        methods = by_dim[task.dim][0]
+        able = [methods[name] for name in wanted if name in methods]
+        late = [m for m in able if m.given >= size]
         notes += [f"Not run: {label(m.name)} on {task.name}, which has {size} points in all." for m in late]
         groups = range(0, seeds, protocol.SEEDS_TOGETHER)
         units += [
             Unit(task, method, tuple(range(i, min(i + protocol.SEEDS_TOGETHER, seeds))), length)
-            for method in by_dim[task.dim]
+            for method in able
             if method not in late
             for i in groups
         ]
@@ -149,22 +159,31 @@ def _names(policies: tuple[str, ...]) -> dict[str, str]:
 
 
 def _methods(
-    dim: int, own: dict[str, Policy], functions: list[Method], wanted: list[str]
-) -> tuple[list[Method], list[str]]:
+    dim: int, own: dict[str, Policy], functions: list[Method]
+) -> tuple[dict[str, Method], dict[str, str]]:
+    """All methods for this many inputs by name, and of each that cannot run the reason."""
     found, missing = registry.available(dim)
     found |= {method.name: method for method in functions}
-    dims = {name: getattr(policy.config, "dim", dim) for name, policy in own.items()}
-    found |= {name: from_policy(name, policy) for name, policy in own.items() if dims[name] == dim}
-    misfits = [name for name in own if name in wanted and name not in found]
-    notes = []
-    if misfits:
-        others = ", ".join(f"{name} (D = {dims[name]})" for name in misfits)
-        notes.append(f"Not run at D = {dim}, for they were trained for another dimension: {others}.")
-    for reason in dict.fromkeys(missing.values()):
-        absent = [name for name, why in missing.items() if why == reason and name in wanted]
-        if absent:
-            notes.append(f"Not run at D = {dim}, for {reason}: {', '.join(absent)}.")
-    return [found[name] for name in wanted if name in found], notes
+    for name, policy in own.items():
+        trained = getattr(policy.config, "dim", dim)
+        if trained == dim:
+            found[name] = from_policy(name, policy)
+        else:
+            missing[name] = f"it was trained for D = {trained}"
+    return found, missing
+
+
+def _absent(missing: dict[int, dict[str, str]], wanted: list[str]) -> list[str]:
+    """A sentence for each reason why methods that are wanted cannot run, given the reasons by dimension."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in wanted:
+        reasons = {dim: by_name[name] for dim, by_name in missing.items() if name in by_name}
+        for reason in dict.fromkeys(reasons.values()):
+            dims = ", ".join(str(dim) for dim, why in reasons.items() if why == reason)
+            found.setdefault((dims, reason), []).append(label(name))
+    return [
+        f"Not run at D = {dims}, for {reason}: {', '.join(names)}." for (dims, reason), names in found.items()
+    ]
 
 
 def run(planned: Plan, out: Path, origin: dict[str, Any]) -> Iterator[tuple[Unit, bool]]:
@@ -172,10 +191,10 @@ def run(planned: Plan, out: Path, origin: dict[str, Any]) -> Iterator[tuple[Unit
     out.mkdir(parents=True, exist_ok=True)
     path = out / FILE
     with lock.hold(out) as check_lock:
-        present = _check(planned, rows.read(path), out)
+        present = {_key(row) for row in rows.read(path)}
         for unit in planned.units:
             yield unit, False
-            missing = [s for s in unit.seeds if (unit.task.name, unit.method.name, s) not in present]
+            missing = [s for s, key in zip(unit.seeds, unit.keys, strict=True) if key not in present]
             if missing:
                 fresh = protocol.run(unit.task, unit.method, unit.seeds, unit.budget)
                 check_lock()
@@ -184,23 +203,13 @@ def run(planned: Plan, out: Path, origin: dict[str, Any]) -> Iterator[tuple[Unit
 
 
 def finished(planned: Plan, out: Path) -> list[rows.Row]:
-    """The rows on disk that belong to the plan."""
-    wanted = {(u.task.name, u.method.name, seed) for u in planned.units for seed in u.seeds}
-    return [row for row in rows.read(out / FILE) if (row["task"], row["method"], row["seed"]) in wanted]
+    """The rows on disk that belong to the plan; others stay there, such as those of an earlier policy."""
+    wanted = {key for unit in planned.units for key in unit.keys}
+    return [row for row in rows.read(out / FILE) if _key(row) in wanted]
 
 
-def _check(planned: Plan, found: list[rows.Row], out: Path) -> set[tuple[str, str, int]]:
-    """The runs already there; rows of another experiment under the same name are an error."""
-    expected = {
-        (u.task.name, u.method.name): protocol.fingerprint(u.task, u.method, u.budget) for u in planned.units
-    }
-    for row in found:
-        if expected.get((row["task"], row["method"]), row["fingerprint"]) != row["fingerprint"]:
-            raise ValueError(
-                f"--out {out} holds rows of {row['method']} on {row['task']} with another budget, data or "
-                "policy; choose another --out."
-            )
-    return {(row["task"], row["method"], row["seed"]) for row in found}
+def _key(row: rows.Row) -> tuple:
+    return row["task"], row["method"], row["seed"], row["fingerprint"]
 
 
 def environment(command: str) -> dict[str, str]:

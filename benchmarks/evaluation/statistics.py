@@ -22,7 +22,7 @@ class Summary:
         seeds: how many.
         p_random: one-sided Wilcoxon signed-rank p of being below Random on paired seeds; None without it.
         p_gp_al: the same against GP AL.
-        query_ms: median over seeds of the summed time of all T selections.
+        query_ms: median over the timed seeds of the summed time of all T selections.
         compile_s: the compilation, apart.
     """
 
@@ -67,7 +67,7 @@ def summary(rows: list[dict[str, Any]], task: str, method: str) -> Summary:
         len(last),
         against("random"),
         against("gp-al"),
-        1e3 * float(np.median([sum(row["query_seconds"]) for row in own])),
+        1e3 * float(np.median([sum(row["query_seconds"]) for row in own if row["query_seconds"]])),
         max(row["compile_seconds"] for row in own),
     )
 

@@ -34,7 +34,7 @@ TAIL = 0.005  # an input without bounds runs over the middle 99 % of its distrib
 
 def _make(name: str) -> Task:
     if importlib.util.find_spec("uqtestfuns") is None:
-        raise Unavailable(f"{name}: it comes with the package uqtestfuns; pip install uqtestfuns.")
+        raise Unavailable(f"{name}: not without the package uqtestfuns; pip install uqtestfuns.")
     function = getattr(importlib.import_module("uqtestfuns"), name, None)
     if function is None:
         raise Unavailable(f"{name}: the installed uqtestfuns does not have it; pip install -U uqtestfuns.")

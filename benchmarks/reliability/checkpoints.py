@@ -62,7 +62,7 @@ def work(directory: Path, seed: int, count: int) -> None:
     from alx.train.config import TrainConfig
 
     logging.disable(logging.CRITICAL)
-    config = TrainConfig(PolicyConfig(1, 2, network="static"))
+    config = TrainConfig(PolicyConfig(1, 2))
     state = training.initial_state(config, training.make_mesh())
     truth = checkpointing.digest(state)
     with checkpointing.open_in(directory) as checkpoints:

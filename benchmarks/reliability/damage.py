@@ -14,7 +14,8 @@ import alx
 from alx.io.store import fingerprint
 from alx.learner.columns import find_columns
 from alx.learner.data import read_csv, read_sheet
-from alx.network.policy import Policy, PolicyConfig, init
+from alx.network.judge import JudgeConfig
+from alx.network.policy import Policy, init
 from benchmarks.evaluation import rows
 from benchmarks.evaluation.data import table
 
@@ -37,15 +38,17 @@ class Kind:
     content: Callable[[Any], Any] | None = None
 
 
-def _static(seed: int = 0) -> Policy:
-    config = PolicyConfig(2, 6, network="static")
+def _small(seed: int = 0) -> Policy:
+    config = JudgeConfig(width=1)
     shapes = jax.eval_shape(lambda: init(jax.random.key(0), config))
     rng = np.random.default_rng(seed)
     return Policy(jax.tree.map(lambda leaf: jnp.asarray(rng.random(leaf.shape), jnp.float32), shapes), config)
 
 
 def _make_learner(path: Path) -> None:
-    learner = alx.Learner(_static(), [(-5, 10), (0, 15)], y_std=2.0, pool=[[0, 0], [1, 2], [3, 4], [5, 9]])
+    learner = alx.Learner(
+        _small(), [(-5, 10), (0, 15)], y_std=2.0, budget=7, pool=[[0, 0], [1, 2], [3, 4], [5, 9]]
+    )
     learner.tell(learner.ask(2), [1.0, 2.0])
     learner.ask()
     learner.save(path)
@@ -79,7 +82,7 @@ def _read_table(path: Path) -> Any:
 
 
 KINDS: dict[str, Kind] = {
-    "policy file": Kind(lambda path: alx.save(path, _static(), {"seed": 3}), alx.load, fingerprint),
+    "policy file": Kind(lambda path: alx.save(path, _small(), {"seed": 3}), alx.load, fingerprint),
     "learner state": Kind(_make_learner, alx.Learner.load, _learner_content),
     "rows of an evaluation": Kind(_make_rows, rows.read),
     "CSV for evaluate.py": Kind(_table, lambda path: table(path, "y")),

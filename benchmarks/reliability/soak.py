@@ -13,6 +13,7 @@ import numpy as np
 import tyro
 
 import alx
+from alx.io.store import GENERAL
 from benchmarks.speed.timing import count_compilations
 
 THOUSAND = 1000
@@ -41,7 +42,7 @@ class Soak:
     compilations: int
 
 
-def soak(steps: int, policy: str = "dim2-T20") -> Soak:
+def soak(steps: int, policy: str = GENERAL) -> Soak:
     """Run experiments one after the other, each with a function of its own."""
     loaded = alx.load(policy)
     _experiment(loaded, 0)  # it compiles
@@ -58,7 +59,7 @@ def soak(steps: int, policy: str = "dim2-T20") -> Soak:
 
 def _experiment(policy: alx.Policy, number: int) -> list[float]:
     """Seconds of each step."""
-    learner, times = alx.Learner(policy, [(-5, 10), (0, 15)]), []
+    learner, times = alx.Learner(policy, [(-5, 10), (0, 15)], budget=21), []
     while learner.remaining:
         begin = time.perf_counter()
         x = learner.ask()

@@ -22,7 +22,7 @@ from benchmarks.evaluation import rows
 
 __all__ = ["VICTIMS", "Victim", "start"]
 
-TRAIN = "--dim 1 --T 2 --network static --prior paper --batch 4 1 1 --steps 1000"
+TRAIN = "--dim 1 --T 2 --network paper --batch 4 1 1 --steps 1000"
 EVALUATE = "--suite sin --methods random,sobol --seeds 60 --budget 2"
 EXPERIMENTS = 12
 
@@ -100,8 +100,9 @@ def _tell(out: Path) -> None:
     """Experiments one after the other, each saved after every measurement."""
     out.mkdir(exist_ok=True)
     for number in range(EXPERIMENTS):
-        path, box = out / f"{number:03}", [(-5, 10), (0, 15)]
-        learner = alx.Learner.load(path) if path.exists() else alx.Learner("static-dim2-T20", box)
+        path = out / f"{number:03}"
+        new = alx.Learner(bounds=[(-5, 10), (0, 15)], budget=21)
+        learner = alx.Learner.load(path) if path.exists() else new
         while learner.remaining or len(learner.pending):
             x = learner.pending[0] if len(learner.pending) else learner.ask()
             learner.tell(x, float(x[0] * x[1] + number))

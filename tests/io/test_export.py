@@ -24,7 +24,7 @@ import sys
 sys.modules["alx"] = sys.modules["flax"] = None
 import jax.export, numpy as np, onnxruntime, pathlib
 data = np.load("data.npz")
-for network in ("anchors", "paper", "judge"):
+for network in ("paper", "judge"):
     call = jax.export.deserialize(pathlib.Path(network + ".jaxexport").read_bytes()).call
     session = onnxruntime.InferenceSession(network + ".onnx", providers=["CPUExecutionProvider"])
     names = [each.name for each in session.get_inputs()]
@@ -62,7 +62,7 @@ def histories(number: int, dim: int) -> dict[str, np.ndarray]:
 def test_artefacts_match_in_a_process_without_alx(tmp_path):
     data, expected = histories(5, 2), []
     np.savez(tmp_path / "data.npz", **data)
-    for network in ("anchors", "paper", "judge"):
+    for network in ("paper", "judge"):
         for_jax, in_onnx = artefacts(network)
         (tmp_path / f"{network}.jaxexport").write_bytes(for_jax)
         (tmp_path / f"{network}.onnx").write_bytes(in_onnx)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 from random_policy import random_policy
+from small_networks import SUMS
 
 import alx
 from alx.io import files, store
@@ -32,11 +33,11 @@ def assert_refused(path: Path, match: str | None = None) -> None:
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "some.safetensors"
-    alx.save(path, random_policy(network="anchors"), {"seed": 3, "metrics": {"loss": [1.5, float("nan")]}})
+    alx.save(path, random_policy(network=SUMS), {"seed": 3, "metrics": {"loss": [1.5, float("nan")]}})
     return path
 
 
-@pytest.mark.parametrize("network", ["anchors", "paper"])
+@pytest.mark.parametrize("network", ["judge", "paper", SUMS])
 def test_what_was_saved_is_loaded(network, tmp_path):
     policy = random_policy(network=network)
     alx.save(tmp_path / "p", policy, {"seed": 1})
@@ -48,7 +49,7 @@ def test_the_record_comes_back_with_config_and_versions(saved):
     record = store.read_record(saved)
     assert record["seed"] == 3
     assert record["metrics"]["loss"][0] == 1.5
-    assert record["config"] == {"dim": 2, "T": 6, "n_init": 1, "network": "anchors"}
+    assert record["config"] == {"dim": 2, "T": 6, "n_init": 1, "network": SUMS}
     assert record["versions"]["alx"] == alx.__version__
 
 
@@ -59,9 +60,7 @@ def test_the_same_policy_gives_the_same_bytes(tmp_path, saved):
 
 def test_any_reader_of_safetensors_can_open_it(saved):
     tensors = safetensors.numpy.load_file(saved)
-    np.testing.assert_array_equal(
-        tensors["outer.bias"], random_policy(network="anchors").params["outer"]["bias"]
-    )
+    np.testing.assert_array_equal(tensors["outer.bias"], random_policy(network=SUMS).params["outer"]["bias"])
 
 
 def test_every_truncation_is_refused(saved, tmp_path):
@@ -76,7 +75,7 @@ def test_every_truncation_is_refused(saved, tmp_path):
 
 
 def test_flipped_bits_never_give_another_policy(saved, tmp_path):
-    whole, path, policy = saved.read_bytes(), tmp_path / "flipped", random_policy(network="anchors")
+    whole, path, policy = saved.read_bytes(), tmp_path / "flipped", random_policy(network=SUMS)
     rng = np.random.default_rng(1)
     header = 8 + int.from_bytes(whole[:8], "little")
     places = [*rng.integers(0, header, 300).tolist(), *rng.integers(header, len(whole), 100).tolist()]
@@ -110,6 +109,8 @@ def rewrite(path: Path, change) -> None:
         (lambda meta, _: meta["config"].update(dim=10**9), "at most 256"),
         (lambda meta, _: meta["config"].update(network="paper"), "arrays are not those"),
         (lambda meta, _: meta["config"].update(network=["x"]), "network must be"),
+        (lambda meta, _: meta["config"].update(network="this:it"), "its module imported"),
+        (lambda meta, _: meta["config"].update(network="os:system"), "a class of nnx.Module"),
         (lambda meta, _: meta["config"].update(colour=1), "other fields"),
         (lambda meta, _: meta.update(config=7), "lacks a config"),
         (lambda meta, _: meta.update(format=99), "format is 99"),
@@ -118,7 +119,7 @@ def rewrite(path: Path, change) -> None:
         (lambda meta, _: meta.pop("versions"), "lacks the versions"),
         (lambda meta, _: meta["config"].update(T=10**6), "at most 4096"),
         (lambda _, tensors: tensors.update(extra=np.zeros(1)), "arrays are not those"),
-        (lambda _, tensors: tensors.update(steps=np.zeros((1, 1))), "of type F32 and shape"),
+        (lambda _, tensors: tensors.update({"outer.kernel": np.zeros((1, 1))}), "of type F32 and shape"),
         (lambda _, tensors: tensors["outer.bias"].__setitem__(0, np.nan), "not finite"),
     ],
 )
@@ -131,7 +132,7 @@ def test_arrays_that_overlap_are_refused(saved):
     whole = saved.read_bytes()
     length = int.from_bytes(whole[:8], "little")
     header = json.loads(whole[8 : 8 + length])
-    header["outer_move.kernel"]["data_offsets"] = [0, 4 * 2 * 256]
+    header["outer.kernel"]["data_offsets"] = [0, 4 * 2 * 8]
     text = json.dumps(header).encode()
     saved.write_bytes(len(text).to_bytes(8, "little") + text + whole[8 + length :])
     assert_refused(saved, "overlap or leave gaps")
@@ -183,14 +184,14 @@ def test_a_failed_save_keeps_the_old_file_and_leaves_nothing_behind(saved, monke
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="disk full"):
-        alx.save(saved, random_policy(network="paper"), {})
+        alx.save(saved, random_policy(network=SUMS), {})
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
 def test_an_endless_record_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match="too long"):
-        alx.save(tmp_path / "p", random_policy(network="anchors"), {"log": "x" * (2 << 20)})
+        alx.save(tmp_path / "p", random_policy(network=SUMS), {"log": "x" * (2 << 20)})
     assert not list(tmp_path.iterdir())
 
 

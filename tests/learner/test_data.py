@@ -1,5 +1,7 @@
 """Tables as people's programs write them."""
 
+import io
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -85,6 +87,17 @@ def test_a_bad_table_names_what_and_where(case, tmp_path):
     with pytest.raises(ValueError, match=match) as caught:
         read_csv(path, BOX, (alx.Output("y", unit="mV"),))
     assert str(path) in str(caught.value)
+
+
+def test_a_table_may_be_a_text_as_well():
+    columns = to_columns(BOX, OUTPUTS[:1], np.array([[1.0, 2.0]]), np.array([[3.0]]), [{}])
+    text = io.StringIO()
+    write_csv(text, BOX, OUTPUTS[:1], columns)
+    assert text.getvalue() == "x1,x2,nox [ppm]\n1.0,2.0,3.0\n"
+    text.seek(0)
+    assert read_csv(text, BOX, OUTPUTS[:1]).x == [[1.0, 2.0]]
+    with pytest.raises(ValueError, match="the text has no rows"):
+        read_csv(io.StringIO(), BOX, OUTPUTS)
 
 
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path):

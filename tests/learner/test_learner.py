@@ -124,6 +124,22 @@ def test_points_of_ones_own_count_and_leave_the_pending_ones():
     assert one.remaining == 6
 
 
+def test_a_look_ahead_changes_nothing_and_expected_points_are_pending():
+    one, other = learner(), learner()
+    ahead = one.peek()
+    assert len(one.pending) == 0
+    np.testing.assert_array_equal(one.ask(), ahead)
+    other.expect([ahead, [1, 2]])
+    one.expect([1, 2])
+    np.testing.assert_array_equal(one.pending, other.pending)
+    np.testing.assert_array_equal(one.peek(), other.ask())
+    with pytest.raises(ValueError, match="the budget is spent: of 8 points 0 are told and 2 pending"):
+        one.expect(np.zeros((7, 2)))
+    assert len(one.pending) == 2
+    one.expect(np.arange(12).reshape(6, 2))
+    assert one.peek() is None
+
+
 def test_a_repeated_reading_counts_when_it_is_told_as_one():
     one = learner()
     one.tell([1, 2], 3.0)

@@ -14,12 +14,18 @@ from alx.train.run import read_metrics
 
 ROOT = Path(__file__).parents[2]
 # Two chunks of 64 experiments, one for each device.
-ARGUMENTS = "--dim 1 --T 2 --network static --prior paper --objective entropy-v2 --batch 128 1 1 --steps 52"
+ARGUMENTS = (
+    "--dim 1 --T 2 --network small_networks:Design --prior paper --objective entropy-v2 --batch 128 1 1 "
+    "--steps 52"
+)
 
 
 def start(out: Path, *more: str, arguments: str = ARGUMENTS) -> subprocess.Popen:
     command = [sys.executable, str(ROOT / "train.py"), *arguments.split(), "--out", str(out), *more]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(out.parent / "cache")}
+    environment = os.environ | {
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}",
+        "XDG_CACHE_HOME": str(out.parent / "cache"),
+    }
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
 

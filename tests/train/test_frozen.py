@@ -12,6 +12,7 @@ from alx.train.config import TrainConfig
 from alx.train.prior import PRIORS
 from alx.train.simulate import Batch
 from alx.train.step import initial_state, make_mesh, make_step
+from benchmarks import policies
 
 LOSSES = {
     ("dad", "paper", "paper"): [-1.541764, -1.260951, -1.027628],
@@ -19,13 +20,6 @@ LOSSES = {
     ("regularized-entropy", "paper", "paper"): [-0.774685, -0.81054, -0.66272],
 }
 PROPOSALS = {
-    "dim1-T10": [[0.431878], [0.144452], [0.520526]],
-    "dim2-T20": [[0.340815, 0.974061], [0.133993, 0.519565], [0.012844, 0.902514]],
-    "dim3-T30": [
-        [0.320951, 0.939111, 0.850402],
-        [0.125524, 0.22531, 0.172449],
-        [0.798632, 0.988351, 0.525612],
-    ],
     "paper-dad-dim1-T10": [[0.997601], [0.747317], [0.000207]],
     "paper-dad-dim2-T20": [[0.105526, 0.323392], [0.985379, 0.998384], [1.0, 1.0]],
     "paper-entropy-dim1-T10": [[0.998937], [0.728242], [2.8e-05]],
@@ -34,8 +28,6 @@ PROPOSALS = {
     "paper-myopic-dim2-T20": [[0.277859, 0.990284], [0.004249, 0.990765], [0.0, 0.999985]],
     "paper-regularized-entropy-dim1-T10": [[0.991642], [0.710182], [8.2e-05]],
     "paper-regularized-entropy-dim2-T20": [[0.087191, 0.022316], [0.946042, 0.058824], [0.054467, 0.990871]],
-    "static-dim1-T10": [[0.446912], [0.132035], [0.725328]],
-    "static-dim2-T20": [[0.338876, 0.968199], [0.194469, 0.412458], [0.01, 0.911618]],
 }
 
 
@@ -58,7 +50,7 @@ def losses(objective: str, network: str, prior_name: str) -> list[float]:
 
 
 def proposals(name: str) -> list[list[float]]:
-    policy = alx.load(name)
+    policy = policies.load(name)
     dim, capacity = policy.config.dim, policy.config.capacity
     random = np.random.default_rng(5)
     x, y = random.uniform(size=(capacity, dim)), random.normal(size=capacity)

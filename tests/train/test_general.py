@@ -9,10 +9,11 @@ import pytest
 from random_policy import random_policy
 from scipy.stats import t as student
 
+from alx.belief.predict import FLOOR
 from alx.network.policy import init
 from alx.network.sight import Scene
-from alx.train import calibrate, general
-from alx.train.general import GeneralConfig, Shape, default, with_steps
+from alx.train import calibrate, general, general_config
+from alx.train.general_config import GeneralConfig, Shape, default, with_steps
 
 SHAPE = Shape(1, 4)
 CONFIG = GeneralConfig(dim=(1,), T=(3,), n_init=(1,), batch=2, chunk=2, steps=2, deviation_steps=1)
@@ -72,17 +73,19 @@ def test_the_loss_of_the_deviation_is_minus_the_log_density_of_a_student_t():
     )
     mean, variance, truth = jnp.array([[0.0, 1.0, 2.0]]), jnp.array([[1.0, 0.2, 3.0]]), jnp.ones((1, 3))
     found = calibrate.loss(zero, CONFIG, scene, mean, variance, truth)
-    scale = np.sqrt(np.asarray(variance) + 4e-4)
+    scale = np.sqrt(np.asarray(variance) + FLOOR)
     density = student.logpdf((np.asarray(truth) - np.asarray(mean)) / scale, 6) - np.log(scale)
     np.testing.assert_allclose(found, -(density.mean() - student.logpdf(0, 6)), atol=1e-5)
 
 
 def test_shapes_of_a_range_cover_it_and_one_case_is_one_shape():
     assert default((2,), (20,)).shapes == (Shape(2, 21),)
-    shapes = default((1, 6), (5, 60), (0, 30)).shapes
-    assert {shape.dim for shape in shapes} == {1, 2, 3, 6}
-    assert min(s.capacity for s in shapes) == 5
-    assert max(s.capacity for s in shapes) == general.LARGEST_SIZE
+    config = default((1, 6), (5, 60), (0, 30))
+    assert {shape.dim for shape in config.shapes} == {1, 2, 3, 6}
+    assert min(s.capacity for s in config.shapes) == 10  # five given points and five queries
+    assert max(s.capacity for s in config.shapes) == general_config.LARGEST_SIZE
+    assert set(config.shapes) - set(config.judge_shapes) == {Shape(1, general_config.LARGEST_SIZE)}
+    assert default((1,), (10,)).judge_shapes == (Shape(1, 11),)
 
 
 def test_a_config_survives_json():

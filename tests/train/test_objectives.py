@@ -11,9 +11,8 @@ import pytest
 import simulated
 
 from alx.network.policy import PolicyConfig
-from alx.train import functions, refit, simulate
-from alx.train import prior as priors
-from alx.train.objectives import CONTRASTIVE, HELD_OUT, MIXTURE, MODEL, OBJECTIVES
+from alx.train import functions, simulate
+from alx.train.objectives import CONTRASTIVE, OBJECTIVES
 from alx.train.prior import KERNELS, PRIORS, Prior
 from alx.train.rollout import Trajectory
 from alx.train.simulate import Batch
@@ -29,26 +28,18 @@ def loss(name, prior, T, experiment, x, y, mask):
 
 def dense_loss(name, prior, experiment, trajectory, index):
     single = dense.Single(prior, experiment, trajectory, index)
-    key, n = jax.random.key(KEY), experiment.noise.shape[-1]
     if name == "dad":
-        drawn = jax.random.normal(key, (CONTRASTIVE, functions.FEATURES), experiment.noise.dtype)
+        drawn = jax.random.normal(
+            jax.random.key(KEY), (CONTRASTIVE, functions.FEATURES), experiment.noise.dtype
+        )
         weights = np.asarray(drawn, float)
         return single.dad(weights * (2 / functions.FEATURES * single.theta.variance) ** 0.5)
-    if name == "predictive":
-        draws = jax.jit(priors.sample, static_argnums=(1, 2, 3))(key, MODEL, len(trajectory.x), (MIXTURE, n))
-        own = [dense.pick(type(draws)(*(a[..., m, :] for a in draws)), index) for m in range(MIXTURE)]
-        return single.predictive(MODEL, own, HELD_OUT)
-    if name == "refitted-error":
-        guesses = jax.jit(refit.search)(key, experiment.theta, trajectory)
-        own = [dense.pick(refit.model(guess), index) for guess in guesses]
-        return single.refitted_error(own, refit.SHARPNESS, HELD_OUT)
     return getattr(single, name.replace("-", "_"))()
 
 
 CASES = [(name, PRIORS["broad"], 2, 2) for name in OBJECTIVES] + [
     ("entropy", Prior(), 1, 1),
     ("regularized-entropy", Prior(), 1, 1),
-    ("integrated-variance", PRIORS["wide"], 5, 0),
     ("regularized-entropy-v2", PRIORS["wide"], 3, 0),
 ]
 
@@ -63,9 +54,7 @@ def test_the_loss_is_the_dense_one(name, prior, dim, n_init):
     np.testing.assert_allclose(values, exact, rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize(
-    "name", ["regularized-entropy", "regularized-entropy-v2", "predictive", "refitted-error"]
-)
+@pytest.mark.parametrize("name", ["regularized-entropy", "regularized-entropy-v2"])
 def test_masked_points_are_left_out(name):
     """As in a myopic history: the query is last, and some of the points before it are padding."""
     prior, config = PRIORS["nonstationary"], PolicyConfig(1, 4)
@@ -79,8 +68,8 @@ def test_masked_points_are_left_out(name):
 
 
 @every_objective
-def test_the_gradient_is_the_finite_difference(name, monkeypatch):
-    """In float64, through x and through y = f(x) + e; what a fit's search finds is held, as it jumps."""
+def test_the_gradient_is_the_finite_difference(name):
+    """In float64, through x and through y = f(x) + e."""
     prior, config = Prior(kernels=KERNELS, modulated=0.5, warped=0.5), PolicyConfig(2, 3)
     experiment = simulated.experiments(prior, config, Batch(3))
     x = simulated.trajectories(config, experiment).x.astype(float)
@@ -94,10 +83,6 @@ def test_the_gradient_is_the_finite_difference(name, monkeypatch):
             trajectory = Trajectory(moved, y, jnp.ones((4, 1), bool), 3)
             return OBJECTIVES[name](jax.random.key(KEY), prior, experiment, trajectory).sum()
 
-        found = refit.search(
-            jax.random.key(KEY), experiment.theta, simulated.trajectories(config, experiment)
-        )
-        monkeypatch.setattr(refit, "search", lambda *_: found.astype(float))
         both = jax.jit(jax.value_and_grad(value))
         assert both(0.0)[0].dtype == jnp.float64
         slope = float(both(0.0)[1])
@@ -109,7 +94,7 @@ def test_the_gradient_is_the_finite_difference(name, monkeypatch):
 @pytest.mark.parametrize(("one", "two"), [("entropy", "entropy-v2"), ("regularized-entropy",) * 2])
 def test_an_objective_is_its_version_2_in_expectation(one, two):
     """The quadratic forms need the covariance of f only, which unshifted feature draws have exactly."""
-    prior, config, n = Prior(), PolicyConfig(1, 3), 4000
+    prior, config, n = Prior(), PolicyConfig(1, 3), 1000
     experiment = simulated.experiments(prior, config, Batch(1, n), n_grid=15)
     mean, unshifted = experiment.function.mean, experiment.function._replace(mean=np.zeros(n, np.float32))
     experiment = experiment._replace(function=unshifted, f_grid=experiment.f_grid + mean)
@@ -120,25 +105,25 @@ def test_an_objective_is_its_version_2_in_expectation(one, two):
     exact = float(loss(two if two.endswith("v2") else f"{two}-v2", prior, 3, experiment, x, y, mask)[0])
     error = sampled.std() / n**0.5
     assert abs(sampled.mean() - exact) < 4 * error
-    assert error < 0.05
+    assert error < 0.1
 
 
 @every_objective
 def test_coincident_points_and_little_noise_stay_finite(name):
     prior = Prior(kernels=KERNELS, noise_sd=dist.Delta(0.01), modulated=0.5, warped=0.5)
-    config = PolicyConfig(2, 10)
-    experiment = simulated.experiments(prior, config, Batch(6))
+    config = PolicyConfig(2, 5)
+    experiment = simulated.experiments(prior, config, Batch(6), n_grid=10)
 
     def total(x):
         y = simulate.observe(prior, experiment, x, experiment.noise)
         losses = OBJECTIVES[name](
-            jax.random.key(KEY), prior, experiment, Trajectory(x, y, jnp.ones((11, 1), bool), 10)
+            jax.random.key(KEY), prior, experiment, Trajectory(x, y, jnp.ones((6, 1), bool), 5)
         )
         return losses.sum(), losses
 
     both = jax.jit(jax.value_and_grad(total, has_aux=True))
     for value in (0.0, 0.4, 1.0):
-        (_, losses), gradient = both(np.full((2, 11, 6), value, np.float32))
+        (_, losses), gradient = both(np.full((2, 6, 6), value, np.float32))
         assert np.isfinite(losses).all()
         assert np.isfinite(gradient).all()
 
@@ -154,7 +139,7 @@ def test_a_batch_is_its_experiments_one_by_one():
 
 
 def test_compiled_is_eager():
-    name, prior, config = "regularized-entropy", Prior(), PolicyConfig(1, 2)
+    name, prior, config = "entropy", Prior(), PolicyConfig(1, 2)
     experiment = simulated.experiments(prior, config, Batch(2), n_grid=5)
     trajectory = simulated.trajectories(config, experiment)
     eager = OBJECTIVES[name](jax.random.key(KEY), prior, experiment, trajectory)
@@ -192,7 +177,7 @@ def test_dad_is_bounded_and_reaches_its_bound():
 def test_dad_is_the_information_where_it_does_not_saturate():
     """I(f; y) = H(y) - H(noise), and sPCE is close to it when C is far above its exponential."""
     prior, config = Prior(noise_sd=dist.Delta(0.7)), PolicyConfig(1, 3, 0)
-    experiment = simulated.experiments(prior, config, Batch(5000))
+    experiment = simulated.experiments(prior, config, Batch(1500))
     x = simulated.trajectories(config, experiment).x
     y = jax.jit(simulate.observe, static_argnums=0)(prior, experiment, x, experiment.noise)
     mask = np.ones((3, 1), bool)
@@ -202,12 +187,3 @@ def test_dad_is_the_information_where_it_does_not_saturate():
     error = np.std(bound - information) / len(bound) ** 0.5
     assert abs(np.mean(bound - information)) < 4 * error + 0.01
     assert np.mean(information) > 1
-
-
-def test_more_data_leave_less_variance():
-    prior, config = Prior(), PolicyConfig(1, 5)
-    experiment = simulated.experiments(prior, config, Batch(8))
-    trajectory = simulated.trajectories(config, experiment)
-    masks = [np.arange(6)[:, None] < n for n in (0, 3, 6)]
-    values = [loss("integrated-variance", prior, 5, experiment, *trajectory[:2], mask) for mask in masks]
-    assert (np.diff(values, axis=0) < 0).all()

@@ -11,6 +11,7 @@ import numpyro.distributions as dist
 import pytest
 import simulated
 from random_policy import random_policy
+from small_networks import DESIGN, SUMS
 
 from alx.network import policy
 from alx.network.policy import PolicyConfig
@@ -50,7 +51,7 @@ def plain_loop(params, config, experiment, index):
 
 @pytest.mark.parametrize(
     ("dim", "network", "T", "n_init"),
-    [(1, "anchors", 7, 1), (2, "paper", 4, 2), (3, "anchors", 3, 1), (5, "static", 3, 0), (1, "paper", 2, 0)],
+    [(1, SUMS, 7, 1), (2, "paper", 4, 2), (5, DESIGN, 3, 0), (1, "paper", 2, 0)],
 )
 def test_the_scan_is_the_plain_loop(dim, network, T, n_init):
     config = PolicyConfig(dim, T, n_init, network)
@@ -66,8 +67,8 @@ def test_the_scan_is_the_plain_loop(dim, network, T, n_init):
 
 
 def test_a_batch_is_its_experiments_one_by_one():
-    config = PolicyConfig(2, 3)
-    params = random_policy(2, 3, "anchors").params
+    config = PolicyConfig(2, 3, network=SUMS)
+    params = random_policy(2, 3, SUMS).params
     experiment = simulated.experiments(PRIOR, config, Batch(4))
     x, y, _ = nonmyopic(params, config, PRIOR, experiment)
     for i in (0, 3):
@@ -78,11 +79,11 @@ def test_a_batch_is_its_experiments_one_by_one():
 
 def test_the_gradient_flows_through_the_whole_history():
     """Against a finite difference in float64, along a random direction of all weights."""
-    config = PolicyConfig(1, 3)
+    config = PolicyConfig(1, 3, network=SUMS)
     experiment = simulated.experiments(Prior(), config, Batch(2))
     rng = np.random.default_rng(0)
     with jax.enable_x64(True):
-        params = jax.tree.map(lambda a: jnp.asarray(a, float), random_policy(1, 3, "anchors").params)
+        params = jax.tree.map(lambda a: jnp.asarray(a, float), random_policy(1, 3, SUMS).params)
         experiment = jax.tree.map(lambda a: np.asarray(a, float) if a.dtype.kind == "f" else a, experiment)
         direction = jax.tree.map(lambda a: rng.normal(size=a.shape) / a.size**0.5, params)
 
@@ -99,9 +100,7 @@ def test_the_gradient_flows_through_the_whole_history():
     assert abs(slope) > 1e-4
 
 
-@pytest.mark.parametrize(
-    ("network", "n_init"), [("anchors", 0), ("anchors", 1), ("anchors", 3), ("paper", 1), ("static", 1)]
-)
+@pytest.mark.parametrize(("network", "n_init"), [(SUMS, 0), (SUMS, 3), ("paper", 1)])
 def test_the_backward_rule_is_the_derivative_of_the_plain_loop(network, n_init, monkeypatch):
     """Over two segments, with weights on every x and y so that each has a gradient of its own.
 
@@ -136,7 +135,7 @@ def test_the_backward_rule_is_the_derivative_of_the_plain_loop(network, n_init, 
     expected, found = (jax.jit(jax.grad(f))(params) for f in (loop, scan))
     for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(found), strict=True):
         np.testing.assert_allclose(b, a, atol=2e-4 * np.abs(a).max() + 1e-6)
-    assert any(np.abs(a).max() > 0.1 for a in jax.tree.leaves(expected))
+    assert any(np.abs(a).max() > 0.01 for a in jax.tree.leaves(expected))
 
 
 def test_what_flows_back_through_a_query_is_bounded_for_each_experiment():
@@ -149,9 +148,9 @@ def test_what_flows_back_through_a_query_is_bounded_for_each_experiment():
 
 
 def test_the_bound_holds_for_all_that_a_trajectory_sends_back():
-    config = PolicyConfig(1, 3)
+    config = PolicyConfig(1, 3, network=SUMS)
     experiment = simulated.experiments(PRIOR, config, Batch(2))
-    params = random_policy(1, 3, "anchors").params
+    params = random_policy(1, 3, SUMS).params
 
     def norm(bound):
         queries = lambda params: rollout.nonmyopic(params, config, PRIOR, experiment, bound).x  # noqa: E731
@@ -195,12 +194,13 @@ def test_f_at_the_grid_is_that_of_each_experiment(prior):
 def test_standardised_functions_are_the_same_at_unit_variance():
     kernels, each = 200, 6
     prior = Prior(lengthscale=dist.Uniform(0.05, 2.0), standardised=True)
-    plain, scaled = (
-        simulate.simulate(
-            jax.random.key(4), jax.random.key(5), p, PolicyConfig(2, 2), Batch(kernels, 3, 2), n_grid=100
-        )
-        for p in (dataclasses.replace(prior, standardised=False), prior)
-    )
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def drawn(prior):
+        keys = jax.random.key(4), jax.random.key(5)
+        return simulate.simulate(*keys, prior, PolicyConfig(2, 2), Batch(kernels, 3, 2), n_grid=100)
+
+    plain, scaled = drawn(dataclasses.replace(prior, standardised=False)), drawn(prior)
     spread = np.sqrt(np.square(plain.f_grid).reshape(100, kernels, each).mean((0, 2)))
     smallest = simulate.SMALLEST_SPREAD * np.sqrt(plain.theta.variance[::each])
     assert 0 < (spread < smallest).mean() < 0.5, "some are too smooth, most are not"
@@ -232,9 +232,9 @@ def test_noise_has_the_variance_of_theta():
 
 
 def test_myopic_histories_have_every_size_equally_often():
-    config = PolicyConfig(1, 4, n_init=2)
+    config = PolicyConfig(1, 4, n_init=2, network=SUMS)
     experiment = simulated.experiments(PRIOR, config, Batch(2))
-    params = random_policy(1, 4, "anchors").params
+    params = random_policy(1, 4, SUMS).params
     sizes = []
     for key in jax.random.split(jax.random.key(0), 200):
         *_, mask = myopic(key, params, config, PRIOR, experiment)
@@ -247,7 +247,7 @@ def test_myopic_histories_have_every_size_equally_often():
     assert counts[2:6].min() > 25, "four sizes in 200 draws: 50 of each, give or take 6"
 
 
-@pytest.mark.parametrize("network", ["anchors", "paper"])
+@pytest.mark.parametrize("network", [SUMS, "paper"])
 def test_a_myopic_query_is_the_policys_answer_to_its_history(network):
     config = PolicyConfig(2, 4, n_init=1, network=network)
     experiment, params = simulated.experiments(PRIOR, config, Batch(3)), random_policy(2, 4, network).params
@@ -260,18 +260,18 @@ def test_a_myopic_query_is_the_policys_answer_to_its_history(network):
         for i in range(3):
             theta, function = dense.pick(experiment.theta, i), dense.pick(experiment.function, i)
             f = dense.evaluate(PRIOR, theta, function, np.asarray(x, float)[..., i].T)
-            np.testing.assert_allclose(y[..., i], f + experiment.noise[..., i], atol=1e-4)
+            np.testing.assert_allclose(y[..., i], f + experiment.noise[..., i], atol=1e-3)
 
 
 @pytest.mark.parametrize("n_init", [0, 1, 3])
 def test_with_one_query_myopic_is_nonmyopic(n_init):
-    config = PolicyConfig(1, 1, n_init)
-    experiment, params = simulated.experiments(PRIOR, config, Batch(3)), random_policy(1, 1, "anchors").params
+    config = PolicyConfig(1, 1, n_init, SUMS)
+    experiment, params = simulated.experiments(PRIOR, config, Batch(3)), random_policy(1, 1, SUMS).params
     one = myopic(jax.random.key(0), params, config, PRIOR, experiment)
     whole = nonmyopic(params, config, PRIOR, experiment)
     for a, b in zip(one[:2], whole[:2], strict=True):
         np.testing.assert_allclose(a[..., -1, :], b[..., -1, :], atol=1e-5)
-    for name in ("entropy", "integrated-variance", "regularized-entropy-v2"):
+    for name in ("entropy", "regularized-entropy-v2"):
         loss = jax.jit(
             lambda t, f=OBJECTIVES[name]: f(jax.random.key(1), PRIOR, experiment, Trajectory(*t, 1))
         )

@@ -13,13 +13,9 @@ import pytest
 from small_run import COMMAND, TRAINER, ToyTrainer, contents, design, one_device, stop_at, train
 
 from alx.io import store
-from alx.network.policy import PolicyConfig, sobol_design
 from alx.train import curve, run
 from alx.train import step as training
-from alx.train.config import TrainConfig
 from alx.train.metrics import FIELDS
-from alx.train.simulate import Batch
-from alx.train.trainer import RolloutTrainer
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 
@@ -55,20 +51,12 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, finished, step
     assert losses[0] == losses[1]
 
 
-def test_a_checkpoint_of_rollouts_goes_on_on_another_number_of_devices(tmp_path, monkeypatch):
-    trainer = RolloutTrainer(
-        TrainConfig(PolicyConfig(1, 1, network="static"), batch=Batch(4), steps=6, lr=0.1, chunk=2)
-    )
-    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    for out in (whole, stopped):
-        run.create(out, trainer, COMMAND)
-    run.train(trainer, whole, lambda epoch: None)
+def test_a_checkpoint_goes_on_on_another_number_of_devices(tmp_path, finished, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
-        run.train(trainer, stopped, stop_at(4))
+        train(tmp_path / "run", stop_at(4))
     one_device(monkeypatch, 2)
-    run.train(run.read(stopped).trainer, stopped, lambda epoch: None)
-    np.testing.assert_allclose(design(stopped), design(whole), atol=1e-4)
-    assert np.abs(design(whole) - sobol_design(1)).max() > 0.01
+    train(tmp_path / "run")
+    np.testing.assert_allclose(design(tmp_path / "run"), design(finished), atol=1e-6)
 
 
 def test_a_run_can_start_from_a_policy_of_another_budget_that_is_gone_later(tmp_path, finished):
@@ -264,9 +252,9 @@ def test_a_config_that_cannot_be_read_is_one_line(tmp_path, text):
 
 def test_each_phase_has_a_curve_and_an_epoch_of_two_is_in_neither():
     epochs = [{"step": step, "loss": -step} for step in (50, 100, 150, 200)]
-    phases = [("integrated-variance", 120), ("refitted-error", 200)]
+    phases = [("error", 120), ("deviation", 200)]
     inside = {name: [e["step"] for e in found] for name, found in curve.split_phases(phases, epochs).items()}
-    assert inside == {"integrated-variance": [50, 100], "refitted-error": [200]}
+    assert inside == {"error": [50, 100], "deviation": [200]}
     assert [e["step"] for e in curve.split_phases([("dad", 200)], epochs)["dad"]] == [50, 100, 150, 200]
 
 

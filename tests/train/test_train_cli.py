@@ -1,35 +1,31 @@
-"""train.py as users start it: errors of one line, and a kill that loses nothing."""
+"""The command line of train.py: what it makes of its arguments, and errors of one line."""
 
 import dataclasses
-import os
 import re
 import shlex
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpyro.distributions as dist
 import pytest
 
 from alx.network.policy import PolicyConfig
-from alx.train import cli, run
+from alx.train import cli, general_config, run
 from alx.train import config as presets
 from alx.train.config import TrainConfig
 from alx.train.prior import PRIORS, LogUniform, Prior
 from alx.train.simulate import Batch
 from alx.train.trainer import RolloutTrainer
+from benchmarks import policies
 
-ROOT = Path(__file__).parents[2]
-QUICK = "--dim 1 --T 2 --network static --prior paper --batch 4 1 1 --devices 2"
+DAD = policies.find("paper-dad-dim1-T10")
 
 
 @pytest.fixture
 def call(monkeypatch, capsys, tmp_path):
     """Call main() in this process, where the devices are set up already, in an empty directory."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "start_devices", lambda choices: None)
+    monkeypatch.setattr(cli, "start_devices", lambda *_: None)
     monkeypatch.setattr(run, "train", lambda *_: pytest.fail("it started to train"))
 
     def main(*arguments) -> str:
@@ -55,17 +51,26 @@ def call(monkeypatch, capsys, tmp_path):
         ("--dim 0 --T 5", "dim must be a whole number of at least 1"),
         ("--dim 1 --T 0", "T must be a whole number of at least 1"),
         ("--dim 1", "--dim and --T are needed"),
+        ("--dim 1 --T 5 --network deep", "network must be one of judge, paper, or module:name, got 'deep'"),
+        (
+            "--dim 1 --T 5 --network json:loads",
+            "network must be paper, or module:name of a class of nnx.Module",
+        ),
         ("--dim 1 --T 5 --n-init -1", "n_init must be"),
-        ("--dim 1 --T 5 --network anchors --objective luck", "got 'luck'"),
+        ("--dim 1 --T 5 --network paper --objective luck", "got 'luck'"),
+        (
+            "--dim 1 --T 5 --objective dad",
+            "the general policy has an objective of its own: add --network paper",
+        ),
         ("--dim 1 --T 5 --prior flat", "got 'flat'"),
-        ("--dim 1 --T 5 --network anchors --objective dad --myopic", "myopic training has no objective dad"),
+        ("--dim 1 --T 5 --network paper --objective dad --myopic", "myopic training has no objective dad"),
         ("--dim 1 --T 5 --steps 0", "steps must be at least 1"),
         ("--dim 1 --T 5 --chunk 0", "chunk must be at least 1"),
         ("--dim 1 --T 5 --lr -1", "lr must be a positive number"),
-        ("--dim 1 --T 5 --network anchors --bound 0", "bound must be a positive number, got 0"),
+        ("--dim 1 --T 5 --network paper --bound 0", "bound must be a positive number, got 0"),
         ("--dim 1 --T 5 --seed -1", "seed must be"),
         ("--dim 1 --T 5 --seeds 0", "--seeds must be at least 1"),
-        ("--dim 1 --T 5 --network anchors --batch 4 0 1", "batch must be"),
+        ("--dim 1 --T 5 --network paper --batch 4 0 1", "batch must be"),
         (
             "--dim 1 --T 5 --lengthscale 2 1",
             "--lengthscale: LogUniform takes LOW HIGH with 0 < LOW <= HIGH, got 2 1",
@@ -75,18 +80,18 @@ def call(monkeypatch, capsys, tmp_path):
         ("--dim 1 --T 5 --lengthscale Uniform 1 2 3", "Uniform does not take the numbers 1 2 3"),
         ("--dim 1 --T 5 --kernels cubic", "kernels must be one of rbf, matern32, matern52, or module:name"),
         (
-            "--dim 1 --T 5 --network anchors --objective nowhere:loss",
+            "--dim 1 --T 5 --network paper --objective nowhere:loss",
             "objective 'nowhere:loss' cannot be found: No module named",
         ),
         (
-            "--dim 1 --T 5 --network anchors --objective os:name",
+            "--dim 1 --T 5 --network paper --objective os:name",
             "objective must be a function, got 'os:name'",
         ),
         ("--dim 1 --T 5 --prior os:name", "prior 'os:name' must be an alx.train.prior.Prior"),
         ("--dim 1 --T 5 --warped 2", "warped must be a share between 0 and 1, got 2"),
         ("--dim 1 --T 5 --start nowhere", "neither a policy file nor a shipped policy 'nowhere'"),
-        ("--dim 2 --T 5 --start dim1-T10", "--start dim1-T10 is of PolicyConfig(dim=1,"),
-        ("--dim 1 --T 5 --network paper --start dim1-T10", "its weights cannot start PolicyConfig(dim=1,"),
+        (f"--dim 2 --T 5 --start {DAD}", "is of PolicyConfig(dim=1,"),
+        ("--dim 1 --T 5 --network paper --start general", "its weights cannot start PolicyConfig(dim=1,"),
         ("--resume nowhere", "is not a run"),
     ],
 )
@@ -139,55 +144,16 @@ def test_resuming_with_another_config_shows_the_difference(call, tmp_path, argum
 
 
 @pytest.mark.parametrize(
-    "arguments", ["--dim two --T 5", "--network deep", "--dim 1 --T 5 --batch 4", "--dim 1 --T 5 --nonsense"]
+    "arguments",
+    ["--dim two --T 5", "--dim 1 --T 5 --network paper --batch 4", "--dim 1 --T 5 --nonsense"],
 )
 def test_what_cannot_be_parsed_exits_with_2(monkeypatch, capsys, arguments):
-    monkeypatch.setattr(cli, "start_devices", lambda choices: None)
+    monkeypatch.setattr(cli, "start_devices", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["train.py", *arguments.split()])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 2
     assert "Traceback" not in capsys.readouterr().err
-
-
-def start(*arguments, cache: Path) -> subprocess.Popen:
-    """Start train.py where its home, its temporary and its working directory are one that is empty."""
-    command = [sys.executable, str(ROOT / "train.py"), *map(str, arguments)]
-    elsewhere = cache.with_name("elsewhere")
-    elsewhere.mkdir(exist_ok=True)
-    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
-    environment |= {"HOME": str(elsewhere), "TMPDIR": str(elsewhere), "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        command, cwd=elsewhere, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def finish(process: subprocess.Popen) -> str:
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
-    return out
-
-
-def test_a_killed_run_goes_on_to_the_very_same_policy(tmp_path):
-    cache, whole, killed = tmp_path / "cache", tmp_path / "whole", tmp_path / "killed"
-    out = finish(start(*QUICK.split(), "--steps", 300, "--out", whole, cache=cache))
-    assert f"python evaluate.py --suite paper-1d --policy {whole}/policy.safetensors --budget 2" in out
-    assert out.startswith("compiling")
-    process = start(*QUICK.split(), "--steps", 300, "--out", killed, cache=cache)
-    deadline = time.monotonic() + 300
-    while not (killed / "checkpoints/100").exists() and time.monotonic() < deadline:
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert not (killed / "policy.safetensors").exists(), "the kill came too late to test anything"
-    process = start("--resume", killed, "--devices", 2, cache=cache)
-    lines = [line for line in finish(process).splitlines() if line.startswith("step ")]
-    assert 0 < len(lines) < 6, "it went on and did not start again"
-    for name in ("policy.safetensors", "curve.png"):
-        assert (killed / name).read_bytes() == (whole / name).read_bytes()
-    assert [epoch["step"] for epoch in run.read_metrics(killed)] == list(range(50, 301, 50))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "elsewhere", "killed", "whole"]
-    assert not list((tmp_path / "elsewhere").iterdir()), "it wrote outside of the run and the cache"
 
 
 def parse(arguments: str) -> TrainConfig:
@@ -220,14 +186,15 @@ def test_paper_is_the_papers_recipe(dim, T):
 
 
 def test_the_defaults_depend_on_what_is_chosen_and_give_way_to_what_is_given():
-    assert parse("--dim 2 --T 20") == presets.default(2, 20)
-    assert presets.default(2, 20).warmup == 3000
-    assert presets.default(1, 10).warmup == 0
-    assert parse("--dim 2 --T 20 --steps 100").warmup == 50
-    assert parse("--dim 2 --T 20 --steps 100 --warmup 7").warmup == 7
-    assert parse("--dim 2 --T 20 --objective entropy").bound == 100
+    assert parse("--dim 2 --T 20 --network paper") == presets.default(2, 20)
+    assert parse("--dim 2 --T 20 --network paper --steps 7") == presets.default(2, 20, steps=7)
     assert parse("--dim 2 --T 20 --network paper").prior == PRIORS["paper"]
     assert parse("--dim 2 --T 20 --network paper --prior wide").prior == PRIORS["wide"]
+    assert (
+        parse("--dim 2 --T 20 --network judge")
+        == general_config.default((2,), (20,))
+        == parse("--dim 2 --T 20")
+    )
 
 
 def test_every_field_of_the_prior_can_be_given():
@@ -264,7 +231,10 @@ def test_what_a_user_wrote_is_taken_by_module_and_name_and_found_again(tmp_path,
     (tmp_path / "written_by_a_user.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     mine = "written_by_a_user"
-    config = parse(f"--dim 1 --T 3 --objective {mine}:loss --prior {mine}:PRIOR --kernels rbf {mine}:KERNEL")
+    config = parse(
+        f"--dim 1 --T 3 --network paper --objective {mine}:loss --prior {mine}:PRIOR "
+        f"--kernels rbf {mine}:KERNEL"
+    )
     import written_by_a_user
 
     assert config.loss is written_by_a_user.loss
@@ -286,6 +256,8 @@ def test_a_policy_that_no_task_of_the_suite_fits_is_used_otherwise():
     assert hint[1, 10] == "python evaluate.py --suite paper-1d --policy p"
     assert hint[2, 5] == "python evaluate.py --suite paper-2d --policy p --budget 5"
     assert hint[4, 40] == "python -m alx propose POINTS.csv --policy p"
+    for dims in ((1,), (2,), (1, 6)):
+        assert cli.next_command(Path("p"), general_config.default(dims, (5,))) == hint[4, 40]
 
 
 def test_the_command_is_the_one_that_was_typed_but_for_the_directory():

@@ -28,11 +28,12 @@ def same(row):
     return {key: row[key] for key in ("task", "method", "seed", "fingerprint", "rmse", "x", "y")}
 
 
+def rows_of(out):
+    return [json.loads(line) for line in (out / "rows.jsonl").read_text().splitlines()]
+
+
 def results(out):
-    return sorted(
-        map(same, map(json.loads, (out / "rows.jsonl").read_text().splitlines())),
-        key=lambda r: (r["task"], r["method"], r["seed"]),
-    )
+    return sorted(map(same, rows_of(out)), key=lambda r: (r["task"], r["method"], r["seed"]))
 
 
 @pytest.fixture(scope="module")
@@ -81,13 +82,41 @@ def test_policies_may_be_named_together_or_one_by_one(run, tmp_path, policies):
     assert {row["method"] for row in results(tmp_path / "out")} == {"a", "b", "c"}
 
 
-def test_another_budget_in_the_same_directory_is_refused(whole, capsys, run):
-    before = (whole / "rows.jsonl").read_bytes()
-    with pytest.raises(SystemExit) as stopped:
-        run("--suite", "sin", "--budget", 2, "--seeds", 1, "--methods", "random", "--out", whole)
-    assert stopped.value.code == 2
-    assert "another budget, data or policy; choose another --out" in capsys.readouterr().err
-    assert (whole / "rows.jsonl").read_bytes() == before
+def test_another_policy_runs_beside_the_rows_of_the_last_and_takes_their_place(run, tmp_path, policies):
+    """What does not depend on the policy is not run again."""
+    file, out = tmp_path / "mine.safetensors", tmp_path / "out"
+    asked = ["--suite", "sin", "--budget", 2, "--seeds", 2, "--methods", "mine,random", "--out", out]
+
+    def again(seed):
+        store.save(file, random_policy(1, 4, "paper", seed=seed), {})
+        run(*asked, "--policy", file)
+        return [(r["method"], r["seed"], r["rmse"][-1]) for r in rows_of(out)]
+
+    first, second = again(1), again(2)
+    assert second[:4] == first
+    assert [each[:2] for each in second[4:]] == [("mine", 0), ("mine", 1)]
+    mean = sum(rmse for *_, rmse in second[4:]) / 2
+    assert f"| sin | mine | {mean:.4f} |" in (out / "tables.md").read_text()
+    assert again(1) == second
+    mean = sum(rmse for method, _, rmse in first if method == "mine") / 2
+    assert f"| sin | mine | {mean:.4f} |" in (out / "tables.md").read_text()
+
+
+def test_another_budget_is_another_experiment(whole, run, tmp_path):
+    (tmp_path / "rows.jsonl").write_bytes((whole / "rows.jsonl").read_bytes())
+    printed = run("--suite", "sin", "--budget", 2, "--seeds", 1, "--methods", "random", "--out", tmp_path)
+    assert "had 3 points (D = 1) in all" in " ".join(printed.split())
+    assert len(rows_of(tmp_path)) == len(rows_of(whole)) + 1
+
+
+def test_a_narrow_terminal_gets_several_tables(whole, run, monkeypatch, tmp_path):
+    """Every heading in full, and the names of methods in each table."""
+    monkeypatch.setenv("COLUMNS", "40")
+    (tmp_path / "rows.jsonl").write_bytes((whole / "rows.jsonl").read_bytes())
+    printed = run("--suite", "sin,airline", *COMMON, "--out", tmp_path)
+    assert [sum(word in line for line in printed.splitlines()) for word in ("D = 1", "Sobol ")] == [3, 3]
+    assert all(word in printed for word in ("   sin ", " airline ", " query ms"))
+    assert "…" not in printed
 
 
 class Page(html.parser.HTMLParser):
@@ -150,9 +179,9 @@ def test_policies_run_where_they_fit_and_are_named_where_not(run, tmp_path):
         ("sin", "random"),
         ("branin", "random"),
     }
-    assert "Not run at D = 1, for they were trained for another dimension: two (D = 2)." in " ".join(
-        printed.split()
-    )
+    said = " ".join(printed.split())
+    assert "Not run at D = 1, for it was trained for D = 2: two." in said
+    assert "Not run at D = 2, for it was trained for D = 1: one0, one1." in said
     assert (tmp_path / "out" / "figures" / "ablation-dim1.png").exists()
     assert not (tmp_path / "out" / "figures" / "ablation-dim2.png").exists()
 
@@ -203,12 +232,15 @@ def test_a_users_table_is_a_task(run, tmp_path):
             ["--task", "builtins:dict"],
             "--task is builtins:dict, which returns a dict, but must return a Task",
         ),
-        (["--suite", "sin", "--methods", "static"], "Not run at D = 1, for no policy is shipped: static"),
+        (
+            ["--csv", "three.csv", "--target", "y", "--budget", "2", "--methods", "paper-dad"],
+            "Not run at D = 3, for the paper's networks were trained for other numbers of inputs: paper: DAD",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence_and_no_work(arguments, says, run, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("benchmarks.evaluation.registry.shipped", list)
+    (tmp_path / "three.csv").write_text("a,b,c,y\n1,2,4,1\n2,3,3,4\n3,1,0,5\n4,4,1,2\n")
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "text.csv").write_text("x,y\nabc,1\n2,3\n")
     with pytest.raises(SystemExit) as stopped:

@@ -37,6 +37,13 @@ def test_rows_have_a_curve_and_a_time_for_each_query(sin_rows):
             assert row["compile_seconds"] >= 0
 
 
+def test_the_first_seeds_are_timed(sin_rows):
+    method = baselines()["random"]
+    late, early = (protocol.run(tasks.TASKS["sin"](None), method, seeds, BUDGET) for seeds in ([5, 6], [4]))
+    assert [row["query_seconds"] for row in late] == [[], []]
+    assert len(early[0]["query_seconds"]) == BUDGET
+
+
 @pytest.mark.parametrize("name", ["gp-al", "random"])
 def test_a_row_does_not_depend_on_the_other_seeds(sin_rows, name):
     method = baselines()[name]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import Delaunay
 
 from benchmarks.evaluation import rivals, tasks
 from benchmarks.evaluation.data import Unavailable
@@ -64,6 +65,21 @@ def test_adaptive_on_the_square_begins_with_its_corners(adaptive):
     assert ((inner >= 0) & (inner <= 1)).all()
     with pytest.raises(Unavailable, match="one or two inputs"):
         rivals.adaptive(3)
+
+
+def test_adaptive_halves_the_largest_triangle_where_the_function_is_flat(adaptive):
+    """By SciPy's triangulation: in its middle or on its longest side."""
+    x = np.concatenate([[[0, 0], [0, 1], [1, 0], [1, 1]], np.random.default_rng(3).random((6, 2))])
+    state = a_round(tasks.TASKS["branin"](None), x, np.zeros(10))
+    asked = rivals.adaptive(2).choose(state)[0]
+    triangles = x[Delaunay(x).simplices]
+    one, two = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
+    area = np.abs(one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0])
+    assert np.sort(area)[-1] > 1.05 * np.sort(area)[-2], "no tie"
+    corners = triangles[area.argmax()]
+    sides = np.roll(corners, 1, 0) - corners
+    longest = (corners + sides / 2)[np.linalg.norm(sides, axis=1).argmax()]
+    assert min(np.linalg.norm(asked - place) for place in (longest, corners.mean(0))) < 1e-9
 
 
 @pytest.mark.filterwarnings("ignore")  # of torch and linear_operator, about themselves

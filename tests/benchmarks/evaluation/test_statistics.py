@@ -43,6 +43,13 @@ def test_a_summary_compares_the_same_seeds():
     assert random.marks == ""
 
 
+def test_seeds_that_were_not_timed_do_not_count_as_fast():
+    table = rows(mine=[1, 2, 3])
+    for row in table[1:]:
+        row["query_seconds"] = []
+    assert summary(table, "sin", "mine").query_ms == 1000
+
+
 def test_pairing_is_by_seed_and_not_by_order():
     """Random lacks seed 0: four pairs are left, and in each of them mine is below."""
     table = rows(random=[9, 2, 3, 4, 5], mine=[0.9, 1.8, 2.7, 3.6, 4.5])

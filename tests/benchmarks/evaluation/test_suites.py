@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from benchmarks.evaluation import measured, suites, uq
+from benchmarks.evaluation import measured, runner, suites, uq
 from benchmarks.evaluation.data import Unavailable
 
 
@@ -23,6 +23,19 @@ def test_what_is_not_installed_is_said_in_a_sentence(name, monkeypatch):
     maker = (measured.TASKS | uq.TASKS)[name].__wrapped__
     with pytest.raises(Unavailable, match=rf"^{name}: .* pip install [a-z -]+\.$"):
         maker()
+
+
+def test_tasks_of_a_package_that_is_missing_share_a_sentence(monkeypatch):
+    missing = {name: measured.TASKS[name].__wrapped__ for name in ("b777-fuel", "b777-thrust", "truss")}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    for name, make in missing.items():
+        monkeypatch.setitem(suites.TASKS, name, lambda _, make=make: make())
+    found, notes = runner.load_tasks("sin,b777-fuel,b777-thrust,truss")
+    assert [task.name for task in found] == ["sin"]
+    assert notes == [
+        "Not run: b777-fuel, b777-thrust: not without the package smt; pip install smt.",
+        "Not run: truss: not without the package autoemulate; pip install --no-deps autoemulate.",
+    ]
 
 
 @pytest.fixture

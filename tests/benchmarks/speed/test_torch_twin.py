@@ -30,5 +30,5 @@ def test_the_twin_has_the_parameters_of_the_paper():
 def test_only_the_network_of_the_paper_has_a_twin():
     from benchmarks.speed.torch_twin import from_policy
 
-    with pytest.raises(ValueError, match="anchors"):
-        from_policy(random_policy(network="anchors"))
+    with pytest.raises(ValueError, match="judge"):
+        from_policy(random_policy(network="judge"))

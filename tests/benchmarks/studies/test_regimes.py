@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import alx
+from benchmarks import policies
 from benchmarks.evaluation import acquisition
 from benchmarks.evaluation.protocol import errors
 from benchmarks.studies import regimes, regimes_methods, regimes_report, regimes_rows
@@ -100,7 +101,7 @@ def test_gp_al_is_the_acquisition_of_the_evaluation(tasks, filled):
 
 
 def test_a_policy_sees_the_points_so_far_and_a_blind_one_only_where_they_are(tasks):
-    policy = alx.load("dim2-T20")
+    policy = policies.load("paper-dad-dim2-T20")
     state = _state(tasks, SMALL, 2)
     expected = [
         alx.propose(policy, alx.History.from_arrays(x[:2], y[:2], SMALL.size))
@@ -269,7 +270,8 @@ def test_the_command_completes_files_and_prints(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(regimes, "RIVALS_FILE", tmp_path / "rivals.csv")
     monkeypatch.setattr(regimes, "log_rmse", lambda tasks, x, y: np.log(x.sum((1, 2))))
     options = "--dims 2 --regimes 0:8 --families bumps --functions 2 --methods alx blind sobol random"
-    monkeypatch.setattr(sys, "argv", ["r", *options.split(), "--policy", "dim2-T20", "--out", str(tmp_path)])
+    own = ["--policy", str(policies.find("paper-dad-dim2-T20")), "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["r", *options.split(), *own])
     assert regimes.main() == 0
     text = capsys.readouterr().out
     assert "| D | given:queries | functions | alx | alx, blind (y = 0) | Random |" in text
