@@ -256,7 +256,7 @@ def test_a_policy_that_no_task_of_the_suite_fits_is_used_otherwise():
     hint = {n: cli.next_command(Path("p"), presets.default(*n)) for n in ((1, 10), (2, 5), (4, 40))}
     assert hint[1, 10] == "python evaluate.py --suite paper-1d --policy p"
     assert hint[2, 5] == "python evaluate.py --suite paper-2d --policy p --budget 5"
-    assert hint[4, 40] == "python -m alx propose p POINTS.csv"
+    assert hint[4, 40] == "python -m alx propose POINTS.csv --policy p"
     own = presets.default(1, 10, network=small_networks.SUMS)
     assert cli.next_command(Path("p"), own) == (
         'in Python: import alx, small_networks; policy = alx.load("p")'
