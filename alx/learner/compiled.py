@@ -20,7 +20,9 @@ from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy
 from alx.propose import decide, propose, score_places, with_pending
 
-__all__ = ["Compiled", "capacity_for", "compiled", "history", "is_general", "padded", "waiting"]
+__all__ = ["Compiled", "capacity_for", "check_room", "compiled", "history", "is_general", "padded", "waiting"]
+
+LARGEST_GB = 4  # of the belief of one output
 
 
 class Compiled(NamedTuple):
@@ -107,6 +109,16 @@ def capacity_for(count: int) -> int:
         return max(8, 8 * math.ceil(count / 8))
     power = 2 ** math.ceil(math.log2(count))
     return power * 3 // 4 if count <= power * 3 // 4 else power
+
+
+def check_room(count: int, inputs: int) -> None:
+    """Each kernel of a belief takes capacity^2 floats: what no machine has is refused before it is tried."""
+    size = 4 * capacity_for(count) ** 2 * len(beliefs.bank(inputs).noise) / 1e9
+    if size > LARGEST_GB:
+        raise ValueError(
+            f"{count} points with {inputs} inputs would take {size:.0f} GB for the belief, more than the "
+            f"{LARGEST_GB} GB that alx allows: it is for some hundred points"
+        )
 
 
 def padded(array: np.ndarray, rows: int) -> np.ndarray:

@@ -17,5 +17,5 @@ def error_curve(learner: Any, p: int, counts: Iterable[int]) -> ErrorEstimate:
     beliefs = [
         update(run, None, now.x[:n], now.y[:n], learner._known_scale(p), len(now.seen)) for n in counts
     ]
-    found = [estimate_error(run, one, learner._domain.groups, places) for one in beliefs]
+    found = [estimate_error(one, places) for one in beliefs]
     return ErrorEstimate(*np.array(found, np.float64).reshape(-1, 3).T)

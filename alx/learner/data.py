@@ -14,9 +14,38 @@ from alx.learner.checks import short
 from alx.learner.inputs import Choice, Input, Integer
 from alx.learner.outputs import Output
 
-__all__ = ["CsvFile", "Table", "read_csv", "to_columns", "to_dataframe", "write_csv"]
+__all__ = [
+    "CsvFile",
+    "Sheet",
+    "Table",
+    "is_number",
+    "read_csv",
+    "read_sheet",
+    "split_title",
+    "to_columns",
+    "to_dataframe",
+    "write_csv",
+]
 
 CsvFile = str | os.PathLike | io.StringIO
+
+
+class Sheet(NamedTuple):
+    """A file as cells.
+
+    Attributes:
+        name: of the file, for messages.
+        rows: the line of the file and the cells of each row that is not empty, a header among them.
+        separator: what separates cells.
+    """
+
+    name: str
+    rows: list[tuple[int, list[str]]]
+    separator: str
+
+    def decimal_comma(self, cells: Sequence[str]) -> bool:
+        """Whether numbers have commas: where these cannot separate columns and nobody writes points."""
+        return self.separator != "," and not any("." in cell for cell in cells)
 
 
 class Table(NamedTuple):
@@ -73,46 +102,50 @@ def write_csv(
         write_bytes(path, text.getvalue().encode())
 
 
-def read_csv(path: CsvFile, inputs: Sequence[Input], outputs: Sequence[Output]) -> Table:
-    """The points of a CSV: separated by commas, semicolons or tabs, with decimal points or commas.
-
-    A header names the columns, in any order, with or without units in brackets; other columns are carried
-    along. Without a header the columns are the inputs and then the outputs. An empty output, or NaN, is
-    missing.
-    """
-    if isinstance(path, io.StringIO):
-        path, text = "the text", path.read()
-    else:
-        try:
-            text = read_text(path)
-        except OSError as error:
-            raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+def read_sheet(source: Any) -> Sheet:
+    """The cells of a CSV file, given by its path or open: separated by commas, semicolons or tabs."""
+    if isinstance(source, Sheet):
+        return source
+    is_open = hasattr(source, "read")
+    name = getattr(source, "name", "the text") if is_open else source
+    try:
+        text = source.read() if is_open else read_text(source)
+    except OSError as error:
+        raise ValueError(f"{name} cannot be read: {error.strerror or error}") from None
     first = text.lstrip().split("\n", 1)[0]
     separator = next((each for each in ";\t" if each in first), ",")
     reader = csv.reader(io.StringIO(text), delimiter=separator)
     try:
         rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     except csv.Error as error:
-        raise ValueError(f"{path} is not a CSV file: {error} in line {reader.line_num}") from None
-    rows = [(line, row) for line, row in rows if any(row)]
-    if not rows:
-        raise ValueError(f"{path} has no rows")
-    places, others, rows = _layout(path, rows, inputs, outputs)
-    # A comma between digits is a decimal comma when it cannot separate columns and nobody writes points.
+        raise ValueError(f"{name} is not a CSV file: {error} in line {reader.line_num}") from None
+    return Sheet(str(name), [(line, row) for line, row in rows if any(row)], separator)
+
+
+def read_csv(source: Any, inputs: Sequence[Input], outputs: Sequence[Output]) -> Table:
+    """The points of a CSV, given by its path, open, or as a sheet; with decimal points or commas.
+
+    A header names the columns, in any order, with or without units in brackets; other columns are carried
+    along. Without a header the columns are the inputs and then the outputs. An empty output, or NaN, is
+    missing.
+    """
+    sheet = read_sheet(source)
+    if not sheet.rows:
+        raise ValueError(f"{sheet.name} has no rows")
+    places, others, rows = _layout(sheet.name, sheet.rows, inputs, outputs)
     numeric = [places[each.name] for each in (*inputs, *outputs) if not isinstance(each, Choice)]
-    cells = [row[at] for _, row in rows for at in numeric if at < len(row)]
-    comma = separator != "," and not any("." in cell for cell in cells)
-    return _table(path, rows, (inputs, outputs), places, others, comma)
+    comma = sheet.decimal_comma([row[at] for _, row in rows for at in numeric if at < len(row)])
+    return _table(sheet.name, rows, (inputs, outputs), places, others, comma)
 
 
 def _layout(path, rows, inputs, outputs) -> tuple[dict[str, int], dict[str, int], list]:
     """Where each variable and each other column stands, and the rows without the header."""
     known = {each.name: each for each in (*inputs, *outputs)}
     header = rows[0][1]
-    units = [_split(title) for title in header]
+    units = [split_title(title) for title in header]
     found = [title if title in known else name for title, (name, _) in zip(header, units, strict=True)]
     if not any(name in known for name in found):
-        if len(header) == len(known) and all(_is_number(cell.replace(",", ".")) for cell in header if cell):
+        if len(header) == len(known) and all(is_number(cell.replace(",", ".")) for cell in header if cell):
             return {name: at for at, name in enumerate(known)}, {}, rows
         raise ValueError(
             f"{path} needs a header with the columns {', '.join(known)}, got {short(','.join(header))}"
@@ -145,14 +178,14 @@ def _table(path, rows, variables, places, others, comma) -> Table:
             if text == "" and empty_is_nan:
                 return np.nan
             number = text.replace(",", ".") if comma else text
-            if not _is_number(number):
+            if not is_number(number):
                 raise ValueError(f"{path} needs a number for {each.name}, got {short(text)} in line {line}")
             return float(number)
 
         x.append([cell(each, False) for each in inputs])
         y.append([cell(each, True) for each in outputs])
         extra.append({name: row[at] for name, at in others.items() if at < len(row)})
-    return Table(x, np.array(y).reshape(-1, len(outputs)), extra, [line for line, _ in rows])
+    return Table(x, np.array(y).reshape(len(rows), len(outputs)), extra, [line for line, _ in rows])
 
 
 def _typed(each: Input, values: np.ndarray) -> np.ndarray:
@@ -165,7 +198,7 @@ def _title(each: Input | Output) -> str:
     return f"{each.name} [{each.unit}]" if each.unit else each.name
 
 
-def _split(title: str) -> tuple[str, str]:
+def split_title(title: str) -> tuple[str, str]:
     """The name and the unit of a title such as torque [Nm] or torque (Nm)."""
     for left, right in ("[]", "()"):
         name, found, unit = title.partition(left)
@@ -182,7 +215,8 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and np.isnan(value)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether it is one, with a decimal point."""
     try:
         float(text)
     except ValueError:

@@ -13,7 +13,7 @@ from alx.learner import file as learner_file
 from alx.learner.arguments import as_domain_inputs, as_outputs, as_tolerance, for_each_output
 from alx.learner.ask import Asker
 from alx.learner.checks import as_whole_number, short
-from alx.learner.compiled import capacity_for
+from alx.learner.compiled import capacity_for, check_room
 from alx.learner.domain import OVERSHOOT, Domain
 from alx.learner.merge import unite
 from alx.learner.model import OutputBelief, update
@@ -57,6 +57,7 @@ class Experiment:
         self.count_failures = bool(count_failures)
         self._asker = Asker(self.policy, self._domain, self._pool, self.outputs)
         self._budget = self._default_budget() if budget is None else as_whole_number("budget", budget, 1)
+        check_room(self._budget or UNLIMITED, self._domain.dim)  # raises when there is no such room
         self._state = LearnerState.empty(self._domain.dim, len(self.outputs))
         self._beliefs: list[OutputBelief] | None = None
         self._files: dict[str, learner_file.Snapshot] = {}
@@ -145,6 +146,7 @@ class Experiment:
         """Allow ``n`` more points."""
         more = as_whole_number("n", n, 1)
         if self._budget is not None:
+            check_room(self._budget + more, self._domain.dim)
             self._budget += more
 
     def save(self, path: str | os.PathLike) -> None:
@@ -196,7 +198,8 @@ class Experiment:
         for reading in readings:
             self._notice_outside(reading.x)
         self._state = state
-        self._beliefs = self._believed(0)  # now, so that the next ask finds them ready
+        if self._beliefs is not None:
+            self._beliefs = self._believed(0)  # a row more, now, so that the next ask finds it ready
 
     def _spending(self) -> str:
         pending = len(self._state.pending)

@@ -1,6 +1,5 @@
 """A whole experiment in the user's own units: where to measure next, what was learned, is it enough."""
 
-import io
 import os
 from collections.abc import Callable
 from typing import Any
@@ -74,8 +73,7 @@ class Learner(Experiment):
         of it. With several outputs an array each.
         """
         places = self._domain.embed(self._asker.error_places)
-        groups = self._domain.groups
-        each = [output_model.estimate_error(one, groups, places) for one in self._measured_beliefs()]
+        each = [output_model.estimate_error(one, places) for one in self._measured_beliefs()]
         return (
             each[0] if len(each) == 1 else output_model.ErrorEstimate(*map(np.array, zip(*each, strict=True)))
         )
@@ -146,21 +144,21 @@ class Learner(Experiment):
         """Write all points told to a file or an ``io.StringIO``; ``from_csv`` reads them again."""
         data.write_csv(path, self.inputs, self.outputs, self.to_columns())
 
-    def from_csv(self, path: data.CsvFile) -> None:
-        """Tell the points of a CSV file, or of the text in an ``io.StringIO``: all or none.
+    def from_csv(self, source: Any) -> None:
+        """Tell the points of a CSV file, given by its path or open: all or none.
 
         A header names the columns, in any order, with or without units; columns of other names are carried
         along. Semicolons and decimal commas are understood. A row without outputs is a failed measurement.
         """
-        table = data.read_csv(path, self.inputs, self.outputs)
+        sheet = data.read_sheet(source)
+        table = data.read_csv(sheet, self.inputs, self.outputs)
         readings = []
         for x, y, extra, line in zip(*table, strict=True):
             try:
                 point = self._domain.codes("x", [x], OVERSHOOT)[0]
                 output = as_outputs([y] if len(y) > 1 else y, 1, len(y))[0]
             except ValueError as error:
-                where = "the text" if isinstance(path, io.StringIO) else path
-                raise ValueError(f"{where}, line {line}: {error}") from None
+                raise ValueError(f"{sheet.name}, line {line}: {error}") from None
             readings.append(Reading(point, output, extra=extra))
         self._tell(readings)
 

@@ -52,6 +52,9 @@ def _curves(learner, p: int, output: Output, part, upcoming) -> None:
     told, y = learner.x[:, 0], learner.y.reshape(len(learner.y), -1)[:, p]
     axes.plot(told, y, "o", color=POINT, ms=4, label="measured")
     _number(axes, told, y)
+    if len(failed := learner.failed):  # at the foot of the picture, for they have no output
+        foot = np.full(len(failed), 0.03)
+        axes.plot(failed[:, 0], foot, "x", color=NEXT, transform=axes.get_xaxis_transform(), label="failed")
     if upcoming is not None:
         axes.axvline(upcoming[0], color=NEXT, ls="--", label="next")
     axes.set(xlabel=_label(learner.inputs[0]), ylabel=_label(output))

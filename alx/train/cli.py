@@ -141,8 +141,11 @@ def how_to_go_on(out: Path | None) -> str:
 
 def next_command(policy: Path, config: Config) -> str:
     """The suite of the paper is for its kind of policy; others have points of their own, of any dimension."""
+    if isinstance(config, TrainConfig) and config.policy.network not in NETWORKS:
+        module = config.policy.network.partition(":")[0]
+        return f'in Python: import alx, {module}; policy = alx.load("{policy}")'
     if isinstance(config, GeneralConfig) or config.policy.dim > 2:
-        return f"python -m alx propose {policy} POINTS.csv"
+        return f"python -m alx propose POINTS.csv --policy {policy}"
     dim, T = config.policy.dim, config.policy.T
     return f"python evaluate.py --suite paper-{dim}d --policy {policy}{f' --budget {T}' * (10 * dim != T)}"
 

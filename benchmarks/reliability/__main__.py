@@ -10,7 +10,7 @@ from pathlib import Path
 import tyro
 
 GOOD = {"kills", "kills in the middle of work", "finished runs", "hidden drafts left"}
-GOOD |= {"refused", "unharmed", "read"}
+GOOD |= {"refused", "unharmed", "read", "told", "processes with an error"}
 
 
 def kills(count: int = 50, seed: int = 0) -> Counter:
@@ -55,6 +55,26 @@ def checkpoints(count: int = 10_000, seed: int = 0) -> Counter:
     return tally
 
 
+def run_kills(count: int = 50, seed: int = 0) -> Counter:
+    """Kill `Learner.run` with four workers at random moments, and go on from its file."""
+    from benchmarks.reliability.shared import kill_runs
+
+    with tempfile.TemporaryDirectory() as directory:
+        tally = kill_runs(Path(directory), count, seed)
+    show("run with four workers", tally)
+    return tally
+
+
+def two_tellers(points: int = 200) -> Counter:
+    """Two processes tell one learner's file so many points each."""
+    from benchmarks.reliability.shared import tell_twice
+
+    with tempfile.TemporaryDirectory() as directory:
+        tally = tell_twice(Path(directory), points)
+    show("two processes on one file", tally)
+    return tally
+
+
 def show(name: str, tally: Counter) -> None:
     """Print a line."""
     print(f"{name}: " + ", ".join(f"{count} {what}" for what, count in tally.items()), flush=True)
@@ -62,7 +82,13 @@ def show(name: str, tally: Counter) -> None:
 
 def main() -> None:
     """Run one part."""
-    parts = {"kills": kills, "damage": damage, "checkpoints": checkpoints}
+    parts = {
+        "kills": kills,
+        "run-kills": run_kills,
+        "two-tellers": two_tellers,
+        "damage": damage,
+        "checkpoints": checkpoints,
+    }
     tally = tyro.extras.subcommand_cli_from_dict(
         parts, prog="python -m benchmarks.reliability", description=__doc__
     )

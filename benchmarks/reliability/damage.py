@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import alx
-from alx.__main__ import _read_csv
-from alx.io.files import read_text
 from alx.io.store import fingerprint
+from alx.learner.columns import find_columns
+from alx.learner.data import read_csv, read_sheet
 from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, init
 from benchmarks.evaluation import rows
@@ -76,12 +76,17 @@ def _table(path: Path) -> None:
     path.write_text("a,b,y\n" + "".join(f"{i},{i * i % 7},{i * 0.5}\n" for i in range(12)))
 
 
+def _read_table(path: Path) -> Any:
+    sheet = read_sheet(path)
+    return read_csv(sheet, *find_columns(sheet))
+
+
 KINDS: dict[str, Kind] = {
     "policy file": Kind(lambda path: alx.save(path, _small(), {"seed": 3}), alx.load, fingerprint),
     "learner state": Kind(_make_learner, alx.Learner.load, _learner_content),
     "rows of an evaluation": Kind(_make_rows, rows.read),
     "CSV for evaluate.py": Kind(_table, lambda path: table(path, "y")),
-    "CSV for alx propose": Kind(_table, lambda path: _read_csv(path, read_text(path), 3)),
+    "CSV for a learner": Kind(_table, _read_table),
 }
 
 

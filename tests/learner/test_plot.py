@@ -19,8 +19,9 @@ def test_one_input():
     one = learner(inputs=[alx.Real("speed", 0, 10, "rpm")], outputs=[alx.Output("nox", "ppm")])
     with pytest.raises(ValueError, match="a picture needs at least two different outputs"):
         one.plot()
-    one.tell([1, 5, 9], [1.0, 2.0, 0.0])
+    one.tell([1, 5, 9, 3], [1.0, 2.0, 0.0, np.nan])
     figure = one.plot()
+    assert {"failed"} <= texts(figure)
     assert {"speed [rpm]", "nox [ppm]", "1", "2", "3", "mean", "90 % interval", "next"} <= texts(figure)
     assert len(one.pending) == 0  # looking ahead is not asking
 

@@ -38,7 +38,7 @@ def finish(process: subprocess.Popen) -> str:
 def test_a_killed_run_goes_on_to_the_very_same_policy(tmp_path):
     cache, whole, killed = tmp_path / "cache", tmp_path / "whole", tmp_path / "killed"
     out = finish(start(*QUICK.split(), "--steps", 300, "--out", whole, cache=cache))
-    assert f"python evaluate.py --suite paper-1d --policy {whole}/policy.safetensors --budget 2" in out
+    assert f'import alx, small_networks; policy = alx.load("{whole}/policy.safetensors")' in out
     assert out.startswith("compiling")
     process = start(*QUICK.split(), "--steps", 300, "--out", killed, cache=cache)
     deadline = time.monotonic() + 300

@@ -260,7 +260,7 @@ def test_a_myopic_query_is_the_policys_answer_to_its_history(network):
         for i in range(3):
             theta, function = dense.pick(experiment.theta, i), dense.pick(experiment.function, i)
             f = dense.evaluate(PRIOR, theta, function, np.asarray(x, float)[..., i].T)
-            np.testing.assert_allclose(y[..., i], f + experiment.noise[..., i], atol=1e-3)
+            np.testing.assert_allclose(y[..., i], f + experiment.noise[..., i], atol=1e-4)
 
 
 @pytest.mark.parametrize("n_init", [0, 1, 3])

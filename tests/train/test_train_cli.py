@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpyro.distributions as dist
 import pytest
+import small_networks
 
 from alx.network.policy import PolicyConfig
 from alx.train import cli, general_config, run
@@ -255,7 +256,11 @@ def test_a_policy_that_no_task_of_the_suite_fits_is_used_otherwise():
     hint = {n: cli.next_command(Path("p"), presets.default(*n)) for n in ((1, 10), (2, 5), (4, 40))}
     assert hint[1, 10] == "python evaluate.py --suite paper-1d --policy p"
     assert hint[2, 5] == "python evaluate.py --suite paper-2d --policy p --budget 5"
-    assert hint[4, 40] == "python -m alx propose p POINTS.csv"
+    assert hint[4, 40] == "python -m alx propose POINTS.csv --policy p"
+    own = presets.default(1, 10, network=small_networks.SUMS)
+    assert cli.next_command(Path("p"), own) == (
+        'in Python: import alx, small_networks; policy = alx.load("p")'
+    )
     for dims in ((1,), (2,), (1, 6)):
         assert cli.next_command(Path("p"), general_config.default(dims, (5,))) == hint[4, 40]
 
