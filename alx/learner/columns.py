@@ -101,7 +101,7 @@ def _input(sheet: Sheet, column: _Column, pair: list[float] | None) -> Input:
     if column.numbers is None:
         return Choice(column.name, list(dict.fromkeys(cell for cell in column.cells if cell)))
     if pair is not None:
-        return Real(column.name, *pair, column.unit)
+        return Real(column.name, pair[0], pair[1], column.unit)
     finite = column.numbers[np.isfinite(column.numbers)]
     if len(finite) == 0 or np.ptp(finite) == 0:
         raise ValueError(f"{sheet.name} has no two values of {column.name}: give --bounds")

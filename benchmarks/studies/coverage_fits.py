@@ -5,6 +5,7 @@ Both get what a learner gets: outputs standardised by the mean and the deviation
 
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -48,7 +49,8 @@ def scikit(tasks: Sequence[Task], design: Design, n: int) -> np.ndarray:
     x, y, centre, spread = _standardised(tasks, design, n)
     at, means = tasks[0].test_x[:PLACES], []
     for own_x, own_y in zip(x, y, strict=True):
-        kernel = ConstantKernel() * RBF(np.full(at.shape[1], 0.3)) + WhiteKernel(0.01, (1e-6, 1.0))
+        lengthscales: Any = [0.3] * at.shape[1]  # its annotations know of a single one only
+        kernel = ConstantKernel() * RBF(lengthscales) + WhiteKernel(0.01, (1e-6, 1.0))
         regressor = GaussianProcessRegressor(kernel, n_restarts_optimizer=RESTARTS, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of lengthscales at the end of their range
