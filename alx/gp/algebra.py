@@ -111,7 +111,9 @@ def whiten(gram: Array) -> Array:
     """
     n = gram.shape[-1]
     if n <= SMALL_BLOCK:
-        return jnp.moveaxis(inverse_factor(jnp.moveaxis(gram, 0, -1)), -1, 0)
+        # Not `factor`, whose rule for derivatives goes backwards only.
+        last = jnp.moveaxis(gram, 0, -1)
+        return jnp.moveaxis(_eliminate(last, jnp.eye(n, dtype=gram.dtype)[..., None])[1], -1, 0)
     half = -(-n // (2 * SMALL_BLOCK)) * SMALL_BLOCK
     first = whiten(gram[:, :half, :half])
     below = times(gram[:, half:, :half], first.swapaxes(1, 2))

@@ -159,7 +159,7 @@ def test_a_run_started_anew_in_the_same_place_is_left_to_its_new_owner(tmp_path)
 
 def test_the_command_says_in_one_line_how_to_go_on(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["train.py", "--dim", "1", "--T", "2", "--out", str(tmp_path / "run")])
-    monkeypatch.setattr(train_cli, "start_devices", lambda arguments: None)
+    monkeypatch.setattr(train_cli, "start_devices", lambda *_: None)
 
     def full(*_):
         raise OSError("no room")

@@ -32,7 +32,7 @@ def histories(draw, most):
     return np.reshape(x, (-1, 2)), y
 
 
-@pytest.mark.parametrize("capacity", [1, 7, 1000])
+@pytest.mark.parametrize("capacity", [1, 7, 100])
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_a_proposal_is_finite_and_inside(capacity, data):
@@ -42,7 +42,7 @@ def test_a_proposal_is_finite_and_inside(capacity, data):
     assert ((point >= 0) & (point <= 1)).all()
 
 
-@pytest.mark.parametrize("budget", [1, 7, 1000])
+@pytest.mark.parametrize("budget", [1, 7, 100])
 @settings(deadline=None, max_examples=20)
 @given(data=st.data(), known=st.booleans())
 def test_an_asked_point_is_finite_and_inside(budget, data, known):
