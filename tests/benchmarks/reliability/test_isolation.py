@@ -13,7 +13,7 @@ import evaluate
 from benchmarks.evaluation import runner
 
 ROOT = Path(__file__).parents[3]
-SOURCES = [*Path(alx.__file__).parent.glob("*.py"), *(ROOT / "benchmarks").rglob("*.py"), *ROOT.glob("*.py")]
+SOURCES = [*Path(alx.__file__).parent.rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py"), *ROOT.glob("*.py")]
 # What runs whatever a file says.
 DANGEROUS = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 EXECUTING = {"eval", "exec", "compile", "__import__"}
@@ -36,10 +36,10 @@ def imports(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
-def test_nothing_in_a_file_is_executed_and_only_data_goes_to_the_network(path):
+def test_nothing_in_a_file_is_executed_and_only_data_and_the_server_know_the_network(path):
     found = imports(path)
     assert not found & (DANGEROUS | EXECUTING)
-    assert not found & NETWORK or path.name == "data.py"
+    assert not found & NETWORK or path.name == "data.py" or path.parent.name == "serve"
 
 
 def test_the_scan_sees_what_it_should(tmp_path):
