@@ -9,7 +9,6 @@ clock runs. An experiment that is full is left, and a new one takes its place.
 import asyncio
 import collections
 import dataclasses
-import math
 import os
 import random
 import tempfile
@@ -177,9 +176,8 @@ def main(
     for what, times in found.times.items():
         p50, p99, most = 1e3 * np.quantile(times, [0.5, 0.99, 1])
         print(f"{what}: {len(times)} answered, median {p50:.1f} ms, p99 {p99:.1f} ms, most {most:.1f} ms")
-    third = math.ceil(len(found.memory) / 3)
-    begin, end = np.median(found.memory[:third]), np.median(found.memory[-third:])
-    print(f"resident: {begin:.0f} MB in the first third, {end:.0f} MB in the last; late: {found.late}")
+    thirds = [f"{np.median(third):.0f}" for third in np.array_split(found.memory, 3)]
+    print(f"resident: {', '.join(thirds)} MB in each third of the time; late: {found.late}")
     print(", ".join(f"{count} {what}" for what, count in (tally + found.refused).items()) or "0 faults")
     raise SystemExit(bool(tally.total() or found.refused.total()))
 
