@@ -4,6 +4,8 @@ Four devices on the host, so that work can be shared between one, two and four o
 optimisation, as nearly all the time of a test is compilation.
 """
 
+import resource
+
 import jax
 import pytest
 import small_run
@@ -12,6 +14,17 @@ from alx.train import run
 
 jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_disable_most_optimizations", True)
+
+
+MUCH = 1.2e6  # KB at the most so far
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_programs():
+    """Forget them after a file once they take much memory: hardly any serves another file."""
+    yield
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > MUCH:
+        jax.clear_caches()
 
 
 @pytest.fixture(scope="session")
