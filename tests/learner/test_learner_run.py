@@ -242,5 +242,6 @@ def test_kill_at_any_moment_loses_nothing(tmp_path):
     assert final.x[: len(told)].tolist() == told
     assert len(final.y) == 60
     measured = (tmp_path / "state.log").read_text().splitlines()
-    twice = {line for line in measured if measured.count(line) > 1}
-    assert len(twice) <= 4  # those under way when it was killed
+    wanted = [repr(tuple(x)) for x in final.x.tolist()]  # the same place may be asked for more than once
+    again = sum(max(measured.count(line) - wanted.count(line), 0) for line in set(measured))
+    assert again <= 4  # those under way when it was killed
