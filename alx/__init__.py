@@ -1,9 +1,11 @@
 """Amortized active learning: a policy trained on simulated functions says where to measure next.
 
-learner = alx.Learner(bounds=[(-5, 10), (0, 15)], budget=20)
-while learner.remaining:
-    x = learner.ask()
-    learner.tell(x, measure(x))
+In your own units:
+
+    learner = alx.Learner(bounds=[(-5, 10), (0, 15)], budget=20)
+    while learner.remaining:
+        x = learner.ask()
+        learner.tell(x, measure(x))
 """
 
 from importlib.metadata import version
@@ -53,14 +55,14 @@ __version__ = version("alx")
 
 
 def export(policy: Policy, path: str | Path, dim: int | None = None, capacity: int | None = None) -> None:
-    """Write `propose` of a policy as one file that runs without alx, see `alx.io.export`.
+    """Write `propose` for one policy as a file that runs without alx; see `alx.io.export`.
 
     Args:
         policy: the policy.
-        path: the file; with the ending .onnx an ONNX model, with any other a jax.export artefact.
-        dim: the number of inputs; needed for the general policy, others have their own.
-        capacity: the number of points it takes; needed for the general policy, others take by default as
-            many as they were trained for.
+        path: the file; with the ending .onnx an ONNX model, otherwise a jax.export artefact.
+        dim: the number of inputs; required for the general policy, known for others.
+        capacity: the number of points it takes; required for the general policy, by default as many as
+            others were trained for.
     """
     convert = to_onnx if Path(path).suffix == ".onnx" else to_jax
     write_bytes(path, convert(*exportable(policy, dim, capacity)))

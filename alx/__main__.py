@@ -17,7 +17,7 @@ Positional = tyro.conf.Positional
 
 
 def list_policies(name: Positional[str | None] = None) -> None:
-    """Print the shipped policies, a line each with the title of their cards, or the card of one.
+    """Print a line for each shipped policy, the title of its card, or the whole card of one.
 
     Args:
         name: the policy whose whole card is printed.
@@ -34,10 +34,10 @@ def export(policy: Positional[str], out: Path, dim: int | None = None, capacity:
 
     Args:
         policy: a shipped name or the path of a policy file.
-        out: the file; with the ending .onnx an ONNX model, with any other a jax.export artefact.
-        dim: the number of inputs; needed for the general policy, others have their own.
-        capacity: the number of points it takes; needed for the general policy, what it was trained for by
-            default for others.
+        out: the file; with the ending .onnx an ONNX model, otherwise a jax.export artefact.
+        dim: the number of inputs; required for the general policy, known for others.
+        capacity: the number of points it takes; required for the general policy, by default as many as
+            others were trained for.
     """
     alx.export(load(policy), out, dim, capacity)
     print(f"wrote {out}")

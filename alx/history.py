@@ -22,8 +22,8 @@ class History(NamedTuple):
         x: inputs in the unit cube, ``[capacity, D]``.
         y: standardised outputs, ``[capacity]``.
         mask: which rows hold a point, ``[capacity]``.
-        pending: which of them are asked for and not measured yet, ``[capacity]``; None: none. Their ``y`` has
-            no influence.
+        pending: which of them are asked for but not yet measured, ``[capacity]``, or None for none. Their
+            ``y`` has no influence.
     """
 
     x: Array

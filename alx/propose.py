@@ -20,8 +20,9 @@ from alx.belief import Belief, Mixture, believe, expect, likely, mean_and_varian
 from alx.belief.places import FIRST, describe, first_places, grid_places, places_around
 from alx.history import History
 from alx.network.batched import apply_one
-from alx.network.judge import JudgeConfig
+from alx.network.chunks import in_chunks
 from alx.network.policy import Params, Policy, PolicyConfig, score
+from alx.network.score_network import JudgeConfig
 from alx.network.sight import Scene
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
 
 # Training never sees an output this far out; beyond it the answer would mean nothing.
 LARGEST_Y = 10.0
+CHUNK = 32  # experiments at once under `vmap` on a CPU
 LARGEST_POOL, POOL_GRID = 1024, 256  # places scored at once, and those the variance is averaged over
 
 
@@ -56,7 +58,7 @@ def propose(policy: Policy, history: History, remaining: ArrayLike | None = None
         remaining: queries to go, this one among them; the history's free capacity by default, at least one.
     """
     _check(policy.config, history)
-    return _propose(policy, history, _remaining(history, remaining))
+    return _propose(policy, history, remaining)
 
 
 def _check(config: PolicyConfig | JudgeConfig, history: History) -> None:
@@ -70,18 +72,26 @@ def _check(config: PolicyConfig | JudgeConfig, history: History) -> None:
 
 def _remaining(history: History, remaining: ArrayLike | None) -> Array:
     """A full history still has one query to make."""
-    free = history.capacity - history.count if remaining is None else jnp.asarray(remaining)
+    # The same type either way, so that both are one compilation.
+    free = history.capacity - history.count if remaining is None else jnp.asarray(remaining, int)
     return jnp.maximum(free, 1)
 
 
 @jax.jit
-def _propose(policy: Policy, history: History, remaining: Array) -> Array:
-    history = _clean(history)
+def _propose(policy: Policy, history: History, remaining: ArrayLike | None) -> Array:
     if isinstance(policy.config, JudgeConfig):
-        return decide(policy, _mixture(history), remaining)
+        return _query(policy, history, _remaining(history, remaining))
+    history = _clean(history)
     if history.pending is not None:
         history = history._replace(y=_imputed(history))
     return apply_one(policy.config, policy.params, history.x.T, history.y, history.mask)
+
+
+def _from_nothing(policy: Policy, history: History, remaining: Array) -> Array:
+    return decide(policy, _mixture(_clean(history)), remaining)
+
+
+_query = in_chunks(_from_nothing, CHUNK)
 
 
 def _clean(history: History) -> History:
@@ -130,7 +140,9 @@ def look(
         return describe(mixture, jnp.asarray(remaining), places, jnp.ones(len(places), bool), grid, covered)
 
     first = first_places(dim, count)
-    second = places_around(first[jnp.argmax(score(params, config, seen(first)))])
+    best = jnp.arange(len(first)) == jnp.argmax(score(params, config, seen(first)))
+    # As a sum, for where a row is looked up the loops over pairs of places and points do not vectorise.
+    second = places_around(jnp.where(best[:, None], first, 0).sum(0))
     return seen(second), second
 
 
@@ -204,7 +216,7 @@ def propose_from_pool(
     if pool.shape[0] == 0:
         raise ValueError("the pool is empty")
     if isinstance(policy.config, JudgeConfig):
-        index = _best_of_pool(policy, history, pool, available, _remaining(history, remaining))
+        index = _best_of_pool(policy, history, pool, available, remaining)
     else:
         index = nearest(pool, available, propose(policy, history))
     if not isinstance(index, Tracer) and index < 0:
@@ -213,9 +225,11 @@ def propose_from_pool(
 
 
 @jax.jit
-def _best_of_pool(policy: Policy, history: History, pool: Array, available: Array, remaining: Array) -> Array:
+def _best_of_pool(
+    policy: Policy, history: History, pool: Array, available: Array, remaining: ArrayLike | None
+) -> Array:
     """Of a large pool some points all over it are scored first, then those around the best of them."""
-    mixture = _mixture(_clean(history))
+    left, mixture = _remaining(history, remaining), _mixture(_clean(history))
     # The available points, evenly in their order in the pool; the variance is averaged over all of it.
     order, number = jnp.argsort(~available, stable=True), available.sum()
     size = min(len(pool), LARGEST_POOL)
@@ -224,7 +238,7 @@ def _best_of_pool(policy: Policy, history: History, pool: Array, available: Arra
 
     def best(rows: Array) -> Array:
         covered = jnp.ones(len(grid), bool)
-        scores = score_places(policy, mixture, remaining, pool[rows], available[rows], grid, covered)
+        scores = score_places(policy, mixture, left, pool[rows], available[rows], grid, covered)
         return rows[jnp.argmax(scores)]
 
     index = best(rows)

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, PolicyConfig, init
+from alx.network.score_network import JudgeConfig
 
 
 @functools.cache

@@ -4,8 +4,8 @@ import functools
 
 import jax
 
-from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, init
+from alx.network.score_network import JudgeConfig
 
 
 @functools.cache

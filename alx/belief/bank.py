@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from alx.gp.algebra import times
 from alx.gp.kernels import correlation, square_distance
 from alx.gp.lattice import lattice
 
-__all__ = ["LIKELY", "MEAN", "PRIOR_SQUARE", "Bank", "bank", "kernel"]
+__all__ = ["LIKELY", "MEAN", "PRIOR_SQUARE", "Bank", "bank", "gram", "kernel"]
 
 LIKELY = 6  # kernels that stand for the posterior
 SIZES = {1: 64, 2: 96, 3: 160, 4: 256, 5: 320}  # of the bank; MOST for more inputs
@@ -64,3 +65,13 @@ def bank(dim: int) -> Bank:
 def kernel(a: Array, b: Array, inverse_scale: Array, rough: Array) -> Array:
     """k(a, b) / s2 without noise of ``a [n, D]``, ``b [m, D]`` under each kernel -> ``[K, n, m]``."""
     return correlation(square_distance(a, b, inverse_scale), rough[:, None, None]) + MEAN
+
+
+def gram(x: Array, inverse_scale: Array, rough: Array) -> Array:
+    """k(x, x) / s2 without noise of points ``x [N, D]`` under each kernel -> ``[K, N, N]``.
+
+    With the kernels last while it is computed: there are many of them, and loops over few points are slow.
+    """
+    apart = jnp.square(x[:, None] - x).reshape(-1, x.shape[1])
+    square = times(apart, jnp.square(inverse_scale).T).reshape(len(x), len(x), -1)
+    return jnp.moveaxis(correlation(square, rough) + MEAN, -1, 0)

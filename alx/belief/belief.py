@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from flax import struct
 from jax import Array
 
-from alx.belief.bank import JITTER, MEAN, PRIOR_SQUARE, Bank, bank, kernel
+from alx.belief.bank import JITTER, MEAN, PRIOR_SQUARE, Bank, bank, gram, kernel
 from alx.gp import algebra
 from alx.history import History
 
@@ -67,10 +67,9 @@ def believe(history: History, groups: tuple[int, ...] | None = None) -> Belief:
     y = jnp.where(mask, history.y, 0.0)
     kernels = bank(max(groups) + 1)
     scale = 1 / kernels.lengthscale[:, groups]
-    gram = kernel(x, x, scale, kernels.rough)
     eye = jnp.eye(len(y))
-    gram = jnp.where(mask[:, None] & mask, gram + kernels.noise[:, None, None] * eye, eye)
-    inverse = algebra.whiten(gram)
+    noisy = gram(x, scale, kernels.rough) + kernels.noise[:, None, None] * eye
+    inverse = algebra.whiten(jnp.where(mask[:, None] & mask, noisy, eye))
     log_det = -2 * jnp.log(jnp.diagonal(inverse, axis1=1, axis2=2)).sum(1)
     return Belief(x, y, mask, jnp.where(mask[:, None] & mask, inverse, 0.0), log_det, groups)
 
@@ -110,7 +109,7 @@ def with_outputs(belief: Belief, y: Array) -> Belief:
 
 def evidence(belief: Belief) -> tuple[Array, Array]:
     """log p(y) of each kernel ``[K]`` but for a constant, and W y ``[K, N]``."""
-    white = algebra.times(belief.whitening, belief.y)
+    white = (belief.whitening * belief.y).sum(2)  # as a product with a vector it would not be vectorised
     square = jnp.square(white).sum(1) + PRIOR_SQUARE
     n = belief.mask.sum()
     return -0.5 * ((n + 1) * jnp.log(square) + belief.log_det), white

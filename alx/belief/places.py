@@ -98,7 +98,7 @@ def describe(
         -0.2 * (weight * mixture.log_weight).sum(),
         0.5 * jnp.log(weight @ mixture.noise),
     ]
-    features = jnp.stack([*own, *(jnp.broadcast_to(a, mean.shape) for a in alike)], -1)
+    features = jnp.stack([*own, *(jnp.broadcast_to(a, mean.shape) for a in alike)]).T
     apart = jnp.concatenate(
         [
             square_distance(places, mixture.x, 1 / scale[None]),

@@ -1,5 +1,6 @@
 """What is predicted of f: a Student t around the model's mean, its deviation calibrated by a policy."""
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.scipy.special import betainc
@@ -8,8 +9,8 @@ from alx.belief.belief import Belief
 from alx.belief.mixture import Mixture, mean_and_variance
 from alx.belief.places import describe, grid_places
 from alx.belief.refine import refine
-from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, deviation
+from alx.network.score_network import JudgeConfig
 
 __all__ = ["FLOOR", "FREEDOM", "interval", "predict"]
 
@@ -54,9 +55,13 @@ def _location_and_scale(belief: Belief | Mixture, x: Array, policy: Policy | Non
 
 def _t_quantile(p: Array) -> Array:
     """The quantile of the Student t, p >= 1/2, by bisection of its distribution function."""
-    low, high = jnp.zeros_like(p), jnp.full_like(p, 100.0)
-    for _ in range(40):
+
+    def halve(_, ends):
+        low, high = ends
         middle = 0.5 * (low + high)
         below = 1 - 0.5 * betainc(FREEDOM / 2, 0.5, FREEDOM / (FREEDOM + jnp.square(middle))) < p
-        low, high = jnp.where(below, middle, low), jnp.where(below, high, middle)
+        return jnp.where(below, middle, low), jnp.where(below, high, middle)
+
+    # A loop of the program: written out it would be forty programs, and a hundred megabytes.
+    low, high = jax.lax.fori_loop(0, 40, halve, (jnp.zeros_like(p), jnp.full_like(p, 100.0)))
     return 0.5 * (low + high)

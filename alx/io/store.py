@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from alx.io import files
-from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, PolicyConfig, init
+from alx.network.score_network import JudgeConfig
 
 __all__ = [
     "card",
@@ -39,7 +39,7 @@ def save(path: str | os.PathLike, policy: Policy, record: dict[str, Any]) -> Non
     """Write a policy file, atomically.
 
     Args:
-        path: where to; by custom it ends in ``.safetensors``.
+        path: where to write it; by convention it ends in ``.safetensors``.
         policy: the policy.
         record: how it was made (prior, objective, seed, steps, metrics, command ...), anything JSON can hold.
     """
@@ -48,9 +48,9 @@ def save(path: str | os.PathLike, policy: Policy, record: dict[str, Any]) -> Non
 
 
 def load(name_or_path: str | os.PathLike = GENERAL) -> Policy:
-    """The policy of a shipped name (see ``shipped``) or of a file; the general policy by default.
+    """A shipped policy by its name (see ``shipped``), or one from a file; the general policy by default.
 
-    A file that is cut short, damaged, foreign or of another version raises a ValueError.
+    A file that is truncated, damaged, of another kind or of another version raises a ValueError.
     """
     path = _find(name_or_path)
     meta, tensors = files.read(path, KIND, _expected)

@@ -1,8 +1,10 @@
 """From what is believed and pending to the next point: the policy's decision in the domain at hand."""
 
+import jax
 import numpy as np
 
-from alx.learner.choose import FIRST, best_of_pool, best_place, near_failures, same_as
+from alx.belief.places import FIRST, GRID
+from alx.learner.candidates import best_of_pool, best_place, near_failures
 from alx.learner.compiled import compiled, history, is_general, padded, waiting
 from alx.learner.domain import Domain
 from alx.learner.model import OutputBelief
@@ -13,7 +15,6 @@ from alx.propose import nearest
 
 __all__ = ["Asker"]
 
-GRID = 64  # places where the variance is to be low
 ERROR_PLACES = 512  # where the error of the model is estimated
 
 
@@ -33,7 +34,7 @@ class Asker:
             _check_special(policy, domain, outputs)
         self.run = compiled(policy, domain.groups)
         self._pool_allowed = np.zeros(0, bool) if pool is None else domain.allows(pool)
-        places = domain.places if pool is None else _spread(pool[self._pool_allowed])
+        places = domain.places if pool is None else _shuffled(pool[self._pool_allowed])
         if len(places) == 0:
             raise ValueError(
                 f"the constraint allows none of the {self._pool_allowed.size} points of the pool"
@@ -41,7 +42,8 @@ class Asker:
         self.error_places = places[:ERROR_PLACES]
         grid = places[-GRID:]
         self._grid = padded(domain.embed(grid), GRID), np.arange(GRID) < len(grid)
-        self._none = waiting(domain.embed(np.zeros((0, domain.dim))))
+        self._none = jax.device_put(waiting(domain.embed(np.zeros((0, domain.dim)))))
+        self._rounding = jax.device_put((domain.rounding / np.ptp(domain.bounds, 1)).astype(np.float32))
         self._weights = [each.weight for each in outputs]
 
     def free(self, state: LearnerState) -> np.ndarray:
@@ -57,50 +59,49 @@ class Asker:
         """The next point, as code ``[D]`` and row of the pool or -1; None when there is none left."""
         pending = waiting(self.domain.embed(state.pending)) if len(state.pending) else self._none
         left = np.float32(remaining)
-        if self.pool is None and self.domain.plain and len(beliefs) == 1 and not state.failures.any():
-            unit = self._unit(beliefs[0], state, pending, left)
-            code = self.domain.fill(np.asarray(unit)[None])
-            taken = np.vstack([state.x, state.pending])
-            if not self._general or not same_as(taken, code, self.domain.rounding)[0]:
-                return code[0], -1
+        succeeded = len(beliefs) == 1 and len(beliefs[0].y) == len(state.y)  # of one output: all of them
+        if self.pool is None and self.domain.plain and succeeded:
+            if not self._general:
+                return self.domain.fill(self._proposed(beliefs[0], state)), -1
+            found = np.asarray(self.run.decide(beliefs[0].likely, *pending, left, self._rounding))
+            if not found[-1]:
+                return self.domain.fill(found[:-1]), -1
         return self._scored(beliefs, state, pending, left)
 
-    def _unit(self, one: OutputBelief, state: LearnerState, pending, left):
-        if self._general:
-            return self.run.decide(one.belief, *pending, left)
+    def _proposed(self, one: OutputBelief, state: LearnerState) -> np.ndarray:
+        """What a paper's policy answers ``[D]``."""
         points = history(one.x, one.seen[: len(one.y)], self.domain.embed(state.pending), len(one.seen))
-        return self.run.propose(points)
+        return np.asarray(self.run.propose(points))
 
     def _scored(self, beliefs, state, pending, left) -> tuple[np.ndarray, int] | None:
         failed = state.failed(self.domain.rounding)
 
-        def judge(codes: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+        def score(codes: np.ndarray, allowed: np.ndarray) -> np.ndarray:
             size = FIRST
             while size < len(codes):
                 size *= 2
             places, may = padded(self.domain.embed(codes), size), padded(allowed, size)
             total = np.zeros(len(codes))
             for weight, one in zip(self._weights, beliefs, strict=True):
-                scores = np.asarray(self.run.score(one.belief, *pending, left, places, may, *self._grid))
+                scores = np.asarray(self.run.score(one.likely, *pending, left, places, may, *self._grid))
                 scores = scores[: len(codes)].astype(np.float64)
                 total += weight * (scores - scores[allowed].mean())
             return np.where(allowed, total, -np.inf)
 
         if self.pool is None:
-            code = best_place(judge, self.domain, np.vstack([state.x, state.pending]), failed)
+            code = best_place(score, self.domain, np.vstack([state.x, state.pending]), failed)
             return None if code is None else (code, -1)
         free = self.free(state)
         if not free.any():
             return None
         if self._general:
-            row = best_of_pool(judge, self.pool, free, near_failures(self.domain, failed, self.pool))
+            row = best_of_pool(score, self.pool, free, near_failures(self.domain, failed, self.pool))
         else:
-            unit = np.asarray(self._unit(beliefs[0], state, pending, left))
-            row = int(nearest(self.domain.embed(self.pool), free, unit))
+            row = int(nearest(self.domain.embed(self.pool), free, self._proposed(beliefs[0], state)))
         return self.pool[row], row
 
 
-def _spread(pool: np.ndarray) -> np.ndarray:
+def _shuffled(pool: np.ndarray) -> np.ndarray:
     """The rows in an order whose beginning and end stand for the whole."""
     return pool[np.random.default_rng(0).permutation(len(pool))]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alx.learner.checks import short
-from alx.learner.data import Sheet, is_number, split_title
+from alx.learner.csv_table import Sheet, is_number, split_title
 from alx.learner.inputs import Choice, Input, Real
 from alx.learner.outputs import Output
 

@@ -14,7 +14,7 @@ from alx.io.files import write_bytes
 from alx.io.store import GENERAL, load
 from alx.learner.checks import as_whole_number
 from alx.learner.columns import find_columns
-from alx.learner.data import Sheet, read_csv, read_sheet
+from alx.learner.csv_table import Sheet, read_csv, read_sheet
 from alx.learner.inputs import Choice
 from alx.learner.learner import Learner
 from alx.network.policy import PolicyConfig

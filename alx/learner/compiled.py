@@ -10,17 +10,28 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from alx import belief as beliefs
 from alx.belief.predict import interval, predict
 from alx.history import History
 from alx.io.store import fingerprint
-from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy
+from alx.network.score_network import JudgeConfig
 from alx.propose import decide, propose, score_places, with_pending
 
-__all__ = ["Compiled", "capacity_for", "check_room", "compiled", "history", "is_general", "padded", "waiting"]
+__all__ = [
+    "Compiled",
+    "capacity_for",
+    "check_room",
+    "compiled",
+    "history",
+    "is_general",
+    "padded",
+    "room_for",
+    "waiting",
+]
 
 LARGEST_GB = 4  # of the belief of one output
 
@@ -29,12 +40,13 @@ class Compiled(NamedTuple):
     """Functions of one experiment; shapes as in ``alx.belief`` and ``alx.propose``.
 
     Attributes:
-        believe: ``History -> Belief``.
-        tell: belief, x ``[E]``, all outputs standardised anew ``[N]``, row of x -> belief with it.
+        believe: ``History -> Belief`` and the likely kernels of it, a mixture.
+        tell: belief, x ``[E]``, all outputs standardised anew ``[N]``, row of x -> the same with this point.
         refine: belief, its points ``[N, E]``, outputs ``[N]`` as they were measured -> the model, a mixture.
-        decide: belief, pending points ``[m, E]``, which are there ``[m]``, remaining -> the next input in the
-            unit cube ``[D]``.
-        score: belief, pending points, which are there, remaining, places, allowed, grid, covered -> scores.
+        decide: mixture, pending points ``[m, E]``, which are there ``[m]``, remaining, how far apart two
+            points may lie that are the same ``[E]`` -> the next input in the unit cube, and whether it is one
+            of the points ``[E + 1]``.
+        score: mixture, pending points, which are there, remaining, places, allowed, grid, covered -> scores.
         propose: ``History`` -> the next input by the rule of a paper's policy ``[D]``.
         predict: model, x ``[m, E]`` -> mean, sd.
         interval: model, x ``[m, E]``, level -> low, high.
@@ -66,19 +78,30 @@ class _Key:
 def _compile(key: _Key) -> Compiled:
     policy = key.policy
 
-    def tell(belief, x, y, row):
-        return beliefs.with_outputs(beliefs.add(belief, x, y[row]), y)
+    # The likely kernels are chosen when a point is told, so that the next question finds them ready.
+    def believe(history):
+        belief = beliefs.believe(history, key.groups)
+        return belief, beliefs.likely(belief)
 
-    def seen(belief, pending, waits):
-        return with_pending(beliefs.likely(belief), pending, waits)
+    def tell(belief, x, y, row):
+        belief = beliefs.with_outputs(beliefs.add(belief, x, y[row]), y)
+        return belief, beliefs.likely(belief)
+
+    def decide_anew(mixture, pending, waits, left, rounding):
+        mixture = with_pending(mixture, pending, waits)
+        x = decide(policy, mixture, left)
+        same = (jnp.abs(mixture.x - x) <= rounding).all(1) & mixture.mask
+        return jnp.append(x, same.any())  # in one array, which is faster to fetch than two
 
     return Compiled(
-        jax.jit(lambda history: beliefs.believe(history, key.groups)),
+        jax.jit(believe),
         jax.jit(tell),
         _in_double(lambda belief, x, y: beliefs.refine(beliefs.with_outputs(belief, y), (x, y))),
-        jax.jit(lambda belief, pending, waits, left: decide(policy, seen(belief, pending, waits), left)),
+        jax.jit(decide_anew),
         jax.jit(
-            lambda belief, pending, waits, *rest: score_places(policy, seen(belief, pending, waits), *rest)
+            lambda mixture, pending, waits, *rest: score_places(
+                policy, with_pending(mixture, pending, waits), *rest
+            )
         ),
         jax.jit(lambda history: propose(policy, history)),
         _in_double(lambda model, x: predict(model, x, policy)),
@@ -111,9 +134,15 @@ def capacity_for(count: int) -> int:
     return power * 3 // 4 if count <= power * 3 // 4 else power
 
 
+@functools.cache
+def room_for(count: int, inputs: int) -> int:
+    """Bytes of a belief of ``count`` points: each kernel takes capacity^2 floats."""
+    return 4 * capacity_for(count) ** 2 * len(beliefs.bank(inputs).noise)
+
+
 def check_room(count: int, inputs: int) -> None:
-    """Each kernel of a belief takes capacity^2 floats: what no machine has is refused before it is tried."""
-    size = 4 * capacity_for(count) ** 2 * len(beliefs.bank(inputs).noise) / 1e9
+    """What no machine has is refused before it is tried."""
+    size = room_for(count, inputs) / 1e9
     if size > LARGEST_GB:
         raise ValueError(
             f"{count} points with {inputs} inputs would take {size:.0f} GB for the belief, more than the "

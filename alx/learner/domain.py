@@ -52,9 +52,17 @@ class Domain:
         return np.array([isinstance(each, Real) for each in self.inputs])
 
     @functools.cached_property
+    def _continuous(self) -> bool:
+        return all(isinstance(each, Real) for each in self.inputs)
+
+    @functools.cached_property
+    def _mixed(self) -> bool:
+        return any(isinstance(each, Choice) for each in self.inputs)
+
+    @property
     def plain(self) -> bool:
         """Whether this is a box of real numbers and nothing else."""
-        return self.constraint is None and all(isinstance(each, Real) for each in self.inputs)
+        return self.constraint is None and self._continuous
 
     @functools.cached_property
     def bounds(self) -> np.ndarray:
@@ -109,11 +117,10 @@ class Domain:
         return bool((np.isfinite(codes) & (codes >= low - slack) & (codes <= high + slack)).all())
 
     def _table(self, name: str, value: Any) -> np.ndarray:
-        mixed = any(isinstance(each, Choice) for each in self.inputs)
         try:
-            array = np.array(value, object) if mixed else as_numbers(name, value)
+            array = np.array(value, object) if self._mixed else as_numbers(name, value)
         except ValueError:
-            if not mixed:
+            if not self._mixed:
                 raise
             array = np.empty((0, 0, 0))  # ragged
         table = array.reshape(-1, 1) if self.dim == 1 and array.ndim < 2 else np.atleast_2d(array)
@@ -124,7 +131,7 @@ class Domain:
 
     def rows(self, codes: np.ndarray) -> np.ndarray:
         """Codes as users write them: float64 when all inputs are numbers, else an array of objects."""
-        if not any(isinstance(each, Choice) for each in self.inputs):
+        if not self._mixed:
             return codes.copy()
         rows = np.empty(codes.shape, object)
         for d, each in enumerate(self.inputs):
@@ -146,11 +153,13 @@ class Domain:
         return np.concatenate(columns, 1).astype(np.float32)
 
     def fill(self, unit: np.ndarray) -> np.ndarray:
-        """Codes at places of the unit cube ``[n, D]``; whole numbers and levels have equal shares of it."""
+        """Codes at places of the unit cube ``[..., D]``; whole numbers and levels have equal shares of it."""
         low, high = self.bounds.T
         unit = np.asarray(unit, np.float64)
-        whole = low + np.floor(unit * (high - low + 1))
-        return np.clip(np.where(self._real, low + unit * (high - low), whole), low, high)
+        codes = low + unit * (high - low)
+        if not self._continuous:
+            codes = np.where(self._real, codes, low + np.floor(unit * (high - low + 1)))
+        return np.minimum(np.maximum(codes, low), high)
 
     def allows(self, codes: np.ndarray) -> np.ndarray:
         """Which of the codes ``[n, D]`` satisfy the constraint, ``[n]``."""

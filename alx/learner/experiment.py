@@ -64,7 +64,7 @@ class Experiment:
 
     @property
     def bounds(self) -> np.ndarray:
-        """Smallest and largest value of each input ``[D, 2]``; of a choice the index of its level."""
+        """Smallest and largest value of each input ``[D, 2]``; for a choice, of the index of its level."""
         return self._domain.bounds.copy()
 
     @property
@@ -105,25 +105,24 @@ class Experiment:
 
     def ask(self, n: int | None = None) -> np.ndarray:
         """The next input ``[D]``, or the next ``n`` inputs ``[n, D]`` to be measured in parallel."""
-        codes, _ = self._ask(n)
-        points = self._domain.rows(codes)
+        points = self._domain.rows(np.array([code for code, _ in self._ask(n)]))
         return points[0] if n is None else points
 
     def ask_row(self, n: int | None = None) -> Any:
-        """As ``ask``, but the row of the pool, or the ``n`` rows."""
+        """As ``ask``, but returns a row number of the pool, or ``n`` of them."""
         if self._pool is None:
             raise ValueError("ask_row needs a learner with a pool")
-        _, rows = self._ask(n)
-        return int(rows[0]) if n is None else rows
+        rows = [row for _, row in self._ask(n)]
+        return rows[0] if n is None else np.array(rows)
 
     def tell(self, x: Any, y: Any, *, asked: Any = None, repeat: bool = False) -> None:
         """Add the output ``y`` measured at ``x``, or several, ``x [n, D]`` and ``y [n]``: all or none.
 
         Args:
-            x: where was measured. A point a little outside the bounds is used as it is.
-            y: the output, NaN for a measurement that failed: its place is avoided from then on. With several
-                outputs one number for each, NaN for a missing one.
-            asked: the pending points that these are measurements of, when they were not met exactly.
+            x: where it was measured. A point a little outside the bounds is used as it is.
+            y: the output, or NaN for a failed measurement, whose neighbourhood is avoided from then on. With
+                several outputs one number for each, NaN for a missing one.
+            asked: the pending points that these measurements answer, when they were not met exactly.
             repeat: count these measurements even if the same were told before.
         """
         points = self._domain.codes("x", x, OVERSHOOT)
@@ -153,30 +152,31 @@ class Experiment:
         """Write the whole experiment, policy and pool included, to one file, atomically.
 
         Points that another process has added to the file since this learner loaded or saved it are kept, and
-        are this learner's as well from then on. A file that changed in another way is left as it is, with an
-        error.
+        this learner has them from then on. A file that has changed in any other way is left as it is, and an
+        error raised.
         """
         base = self._files.get(os.path.realpath(path))
         self._adopt(path, learner_file.save(path, self._snapshot(), base))
 
     @classmethod
     def load(cls, path: str | os.PathLike, constraint: Callable[[np.ndarray], Any] | None = None) -> Any:
-        """The experiment that ``save`` wrote; a constraint, which no file can hold, is given again."""
+        """The experiment that ``save`` wrote. A constraint, which no file can hold, has to be given again."""
         return learner_file.read(path, lambda snapshot: cls._restore(path, snapshot, constraint))
 
     def _default_budget(self) -> int | None:
         return getattr(self.policy.config, "capacity", None)
 
-    def _ask(self, n: int | None) -> tuple[np.ndarray, np.ndarray]:
-        count = 1 if n is None else as_whole_number("n", n, 1)
-        if count > self.remaining:
+    def _ask(self, n: int | None) -> list[tuple[np.ndarray, int]]:
+        """The next points, as code ``[D]`` and row of the pool or -1."""
+        count, remaining = 1 if n is None else as_whole_number("n", n, 1), self.remaining
+        if count > remaining:
             raise ValueError(f"the budget is spent: {self._spending()}")
         if self._pool is not None and count > (free := self._asker.free(self._state).sum()):
             raise ValueError(f"the pool is exhausted: {free} of its points are left, got n={count}")
         state, picked = self._state, []
         for i in range(count):
             # Without a budget nobody knows how many will follow: as many as there are, say.
-            left = max(len(state.y), 1) if self._budget is None else self.remaining - i
+            left = max(len(state.y), 1) if self._budget is None else remaining - i
             query = self._asker(self._told_beliefs(room=len(state.pending)), state, left)
             if query is None:
                 raise ValueError(
@@ -185,7 +185,7 @@ class Experiment:
             state = state.ask(*query)
             picked.append(query)
         self._state = state
-        return np.stack([code for code, _ in picked]), np.array([row for _, row in picked])
+        return picked
 
     def _tell(self, readings: list[Reading]) -> None:
         state = self._state

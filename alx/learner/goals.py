@@ -1,8 +1,10 @@
-"""When a run has enough: a number of points, an error, a time, any function of the learner, and combinations.
+"""When a run ends: at a number of points, an error, a time, by any function of the learner, or combinations.
 
-alx.Points(40)                        stops at forty points
-alx.Error(0.5) | alx.Time(3600)       stops at an error of 0.5 or after an hour, whichever comes first
-alx.Points(10) & alx.Error(0.5)       stops at an error of 0.5, but not before ten points
+Goals combine with ``|`` and ``&``:
+
+    alx.Points(40)                     stops at forty points
+    alx.Error(0.5) | alx.Time(3600)    stops at an error of 0.5 or after an hour, whichever comes first
+    alx.Points(10) & alx.Error(0.5)    stops at an error of 0.5, but not before ten points
 """
 
 import math
@@ -20,11 +22,11 @@ class Goal:
     """Something that a run can reach; ``|`` and ``&`` combine goals, also with a function of the learner."""
 
     def reached(self, learner: Any, seconds: float) -> bool:
-        """Whether the learner has got there after these seconds of the run."""
+        """Whether the learner has reached the goal, so many seconds into the run."""
         raise NotImplementedError
 
     def wait(self, seconds: float) -> float:
-        """After how many more seconds the goal is reached by itself."""
+        """In how many seconds the goal will be reached without any further point."""
         del seconds
         return math.inf
 
@@ -38,7 +40,7 @@ class Goal:
 
 
 class Points(Goal):
-    """Reached with ``n`` points told in all, before the run and in it; failed ones as in the budget."""
+    """Reached once ``n`` points are told, before the run or in it; failed ones count as in the budget."""
 
     def __init__(self, n: int):
         self.n = as_whole_number("n", n, 1)
@@ -48,7 +50,7 @@ class Points(Goal):
 
 
 class Error(Goal):
-    """Reached when the model's error is at most ``rmse`` in the output's unit, by the upper end of its range.
+    """Reached when even the upper end of the estimated error is at most ``rmse``, in the output's unit.
 
     One number for all outputs, or one for each.
     """
@@ -63,7 +65,7 @@ class Error(Goal):
 
 
 class Time(Goal):
-    """Reached ``seconds`` after the run has begun."""
+    """Reached ``seconds`` after the run began."""
 
     def __init__(self, seconds: float):
         self.seconds = as_scalar("seconds", seconds)

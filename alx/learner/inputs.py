@@ -74,7 +74,7 @@ class Integer:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """An input that takes one of a few levels without an order, all of them equally different.
+    """An input that takes one of a few levels, which have no order and are all equally different.
 
     Attributes:
         name: what it is called in tables and pictures.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from alx.learner import data
+from alx.learner import csv_table
 from alx.learner import model as output_model
 from alx.learner import run as learner_run
 from alx.learner.arguments import as_outputs
@@ -28,49 +28,48 @@ class Learner(Experiment):
             learner.tell(x, measure(x))
         mean, sd = learner.predict([[1.0, 2.0], [3.0, 4.0]])
 
-    Points asked for and not told yet are pending: the next ``ask`` counts their places as taken. Tell in any
-    order, points of your own as well. Telling the same point with the same output twice counts once, for most
-    often a message was sent twice; ``repeat=True`` says that it was measured twice. With another output it is
-    one more measurement anyway. Whatever is refused raises a ValueError and changes nothing.
+    Points asked for and not yet told are pending: the next ``ask`` keeps away from them. Points may be told
+    in any order, and so may points that were never asked for. The same point told twice with the same output
+    counts once, as a message sent twice; ``repeat=True`` says that it was measured twice. With a different
+    output it counts as another measurement anyway. Bad input raises a ValueError and changes nothing.
 
     Args:
-        policy: the path of a policy file, a name, or a policy; the general one by default.
-        bounds: a (low, high) pair for each input. With a pool they may be left out: then its own range.
+        policy: a policy, the name of a shipped one or the path of a policy file; the general one by default.
+        bounds: a (low, high) pair for each input. By default those of the pool, if there is one.
         inputs: instead of bounds, a list of ``Real``, ``Integer`` and ``Choice``. With a choice among them
             points are arrays of objects.
-        outputs: names or ``Output`` of what is measured. With several, y is one number for each.
-        constraint: a function of points ``[n, D]`` that says with True or False for each whether it is
-            allowed.
-        pool: ask only for rows of this array ``[N, D]``, none of them twice.
-        budget: the number of points in all, told and pending; no limit by default, or with a policy that was
-            trained for a number of points that one.
-        y_mean: the mean of the outputs over the domain if it is known, else it is estimated as they come.
-        y_std: their standard deviation if it is known, likewise.
+        outputs: what is measured, as names or ``Output`` objects. With several, y has one number for each.
+        constraint: a function of points ``[n, D]`` that says True or False for each: whether it is allowed.
+        pool: ask only for rows of this array ``[N, D]``, each at most once.
+        budget: the number of points in all, told and pending. Unlimited by default; a policy that was trained
+            for a certain number of points brings that.
+        y_mean: the mean of the outputs over the domain, if known; otherwise it is estimated from the points.
+        y_std: their standard deviation, likewise.
         tolerance: how far from a pending point, for each input in its unit, a measurement may lie and still
-            answer it; by default as far as rounding goes.
-        count_failures: whether a failed measurement is one of the budget's.
+            answer it; by default only as far as rounding goes.
+        count_failures: whether failed measurements count towards the budget.
     """
 
     def predict(self, x: Any) -> tuple[Any, Any]:
         """Mean and standard deviation of the outputs, without noise, at one point ``[D]`` or many ``[n, D]``.
 
-        With several outputs the last axis has one of each. Until two outputs differ their scale is unknown
-        and the deviation infinite, unless ``y_std`` is given.
+        With several outputs the last axis has one number for each. Until two measured values differ, their
+        scale is unknown and the deviation infinite, unless ``y_std`` is given.
         """
         return self._predict(x, output_model.predict)
 
     def interval(self, x: Any, level: float = 0.9) -> tuple[Any, Any]:
-        """Between which values the outputs lie with the probability ``level``; shapes as in ``predict``."""
+        """The values between which the outputs lie with probability ``level``; shapes as in ``predict``."""
         level = as_scalar("level", level)
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level:g}")
         return self._predict(x, lambda one, points: output_model.interval(one, points, level))
 
     def error(self) -> output_model.ErrorEstimate:
-        """The root-mean-square error of the model over the domain as it estimates it, with a range.
+        """The model's own estimate of its root-mean-square error over the domain, with a range.
 
-        It is the error against the function itself, in the output's unit: noise of measurements is not part
-        of it. With several outputs an array each.
+        It is the error against the function itself, in the output's unit, without the noise of measurements.
+        With several outputs each field is an array.
         """
         places = self._domain.embed(self._asker.error_places)
         each = [output_model.estimate_error(one, places) for one in self._measured_beliefs()]
@@ -113,7 +112,7 @@ class Learner(Experiment):
         learner_run.run(self, measure, until, executor, save, retries, workers)
 
     def peek(self) -> np.ndarray | None:
-        """What ``ask`` would answer, without asking for it; None when nothing can be asked for."""
+        """What ``ask`` would return, without making it pending; None when nothing is left to ask for."""
         state = self._state
         try:
             return self.ask()
@@ -123,7 +122,7 @@ class Learner(Experiment):
             self._state = state
 
     def expect(self, x: Any) -> None:
-        """Count points of one's own choice, ``[D]`` or ``[n, D]``, as asked for: they are pending then."""
+        """Make points of your own choice, ``[D]`` or ``[n, D]``, pending, as if they had been asked for."""
         state = self._state
         for point in self._domain.codes("x", x):
             state = state.ask(point, self._row(state, point))
@@ -132,26 +131,28 @@ class Learner(Experiment):
         self._state = state
 
     def to_columns(self) -> dict[str, np.ndarray]:
-        """All points told, in order, as a column for each input and output; failed ones have NaN."""
+        """All points told, in order, as one column per input and output; failed ones have NaN."""
         state = self._state
-        return data.to_columns(self.inputs, self.outputs, self._domain.rows(state.x), state.y, state.extra)
+        return csv_table.to_columns(
+            self.inputs, self.outputs, self._domain.rows(state.x), state.y, state.extra
+        )
 
     def to_dataframe(self) -> Any:
-        """The columns as a pandas frame, or without pandas as they are."""
-        return data.to_dataframe(self.to_columns())
+        """The columns as a pandas DataFrame, or as they are if pandas is not installed."""
+        return csv_table.to_dataframe(self.to_columns())
 
-    def to_csv(self, path: data.CsvFile) -> None:
+    def to_csv(self, path: csv_table.CsvFile) -> None:
         """Write all points told to a file or an ``io.StringIO``; ``from_csv`` reads them again."""
-        data.write_csv(path, self.inputs, self.outputs, self.to_columns())
+        csv_table.write_csv(path, self.inputs, self.outputs, self.to_columns())
 
     def from_csv(self, source: Any) -> None:
-        """Tell the points of a CSV file, given by its path or open: all or none.
+        """Tell the points of a CSV file, given as a path or an open file: all or none.
 
         A header names the columns, in any order, with or without units; columns of other names are carried
         along. Semicolons and decimal commas are understood. A row without outputs is a failed measurement.
         """
-        sheet = data.read_sheet(source)
-        table = data.read_csv(sheet, self.inputs, self.outputs)
+        sheet = csv_table.read_sheet(source)
+        table = csv_table.read_csv(sheet, self.inputs, self.outputs)
         readings = []
         for x, y, extra, line in zip(*table, strict=True):
             try:

@@ -39,6 +39,7 @@ class OutputBelief:
         y: its outputs ``[n]``, as they were measured.
         seen: the outputs standardised, outliers pulled in, padded; queries are chosen by these.
         belief: of the outputs as seen.
+        likely: the likely kernels of that belief.
         plain: the outputs standardised with all outliers, padded; the model predicts by these.
         scale: from standardised to measured outputs.
     """
@@ -48,6 +49,7 @@ class OutputBelief:
     y: np.ndarray
     seen: np.ndarray
     belief: Any
+    likely: Any
     plain: np.ndarray
     scale: Scale
 
@@ -100,10 +102,10 @@ def update(
     if old is not None and np.array_equal(old.x, x) and np.array_equal(old.y, y):
         return old
     if old is not None and n > 0 and np.array_equal(old.x, x[:-1]):
-        belief = run.tell(old.belief, x[-1], seen, np.int32(n - 1))
+        belief, likely = run.tell(old.belief, x[-1], seen, np.int32(n - 1))
     else:
-        belief = run.believe(history(x, seen[:n], x[:0], capacity))
-    return OutputBelief(run, x, y, seen, belief, plain, own)
+        belief, likely = run.believe(history(x, seen[:n], x[:0], capacity))
+    return OutputBelief(run, x, y, seen, belief, likely, plain, own)
 
 
 def predict(one: OutputBelief, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ class Output:
     Attributes:
         name: what it is called in tables and pictures.
         unit: its unit, for tables and pictures.
-        weight: how much it counts beside the other outputs when the next query is chosen.
+        weight: how much it counts, relative to the other outputs, when the next query is chosen.
     """
 
     name: str

@@ -75,9 +75,8 @@ class LearnerState(NamedTuple):
 
     def ask(self, x: np.ndarray, row: int = -1) -> "LearnerState":
         """With one more pending point."""
-        return self._replace(
-            pending=np.vstack([self.pending, x]), pending_rows=np.append(self.pending_rows, row)
-        )
+        pending = np.concatenate([self.pending, x[None]])
+        return LearnerState(*self[:4], pending, np.concatenate([self.pending_rows, [row]]))
 
     def forget(self, x: np.ndarray, tolerance: np.ndarray) -> "LearnerState":
         """Without the pending point at ``x``."""

@@ -23,4 +23,4 @@ class Deviation(nnx.Module):
         self.last = Linear(width, 1, rngs, scale=0.0)
 
     def __call__(self, scene: Scene) -> Array:
-        return self.last(jax.nn.relu(self.outer(self.sight(scene))))[:, 0]
+        return self.last.columns(jax.nn.relu(self.outer.columns(self.sight(scene))))[0]

@@ -16,8 +16,8 @@ import jax
 from flax import nnx, struct
 from jax import Array
 
-from alx.network.judge import Judge, JudgeConfig
 from alx.network.paper import PaperNetwork
+from alx.network.score_network import Judge, JudgeConfig
 from alx.network.sight import Scene
 
 __all__ = ["NETWORKS", "Policy", "PolicyConfig", "apply", "decide", "deviation", "encode", "init", "score"]
@@ -34,7 +34,7 @@ class PolicyConfig:
         dim: number of inputs D.
         T: number of queries it is trained for.
         n_init: number of labelled points given before the first query.
-        network: ``paper``, or module:name of a class of your own.
+        network: paper, or module:name of a class of your own.
     """
 
     dim: int

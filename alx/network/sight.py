@@ -51,9 +51,16 @@ class Linear(nnx.Module):
     def __call__(self, x: Array) -> Array:
         return x @ self.kernel[...] + self.bias[...]
 
+    def columns(self, x: Array) -> Array:
+        """The same on the first axis of ``x [fan_in, C]``: of many places and few units, places come last."""
+        kernel = self.kernel[...]
+        # XLA does not vectorise a product with a single row.
+        product = kernel.T @ x if kernel.shape[1] > 1 else (kernel * x).sum(0, keepdims=True)
+        return product + self.bias[...][:, None]
+
 
 class Sight(nnx.Module):
-    """A scene -> hidden units of each place ``[C, width]``."""
+    """A scene -> hidden units of each place ``[width, C]``."""
 
     def __init__(self, width: int, rngs: nnx.Rngs):
         heads = len(RADII)
@@ -69,19 +76,21 @@ class Sight(nnx.Module):
     def __call__(self, scene: Scene) -> Array:
         # Where the features lie is measured before training and not learned.
         shift, scale = jax.lax.stop_gradient((self.shift[...], self.scale[...]))
-        own = (scene.features - shift) * scale
-        return jax.nn.relu(self.inner(jnp.concatenate([own, self.attend(scene)], -1)))
+        own = (scene.features.T - shift[:, None]) * scale[:, None]
+        return jax.nn.relu(self.inner.columns(jnp.concatenate([own, self.attend(scene)])))
 
     def attend(self, scene: Scene) -> Array:
-        """What each place sees of the points ``[C, heads * (VALUES + 1)]``."""
+        """What each place sees of the points ``[heads * (VALUES + 1), C]``."""
         heads = len(RADII)
         token = jax.nn.relu(self.token(scene.points))
-        value = jnp.moveaxis(self.value(token).reshape(len(token), heads, VALUES), 1, 0)
-        # [2, 1, C, N] over [2, heads / 2, 1, 1]: each half of the heads has its own measure of distance.
+        value = jnp.moveaxis(self.value(token).reshape(len(token), heads, VALUES), 0, 2)
+        # Places come last, for there are many of them, and loops over few numbers are slow.
+        distance = scene.distance.swapaxes(1, 2)
+        # [2, 1, N, C] over [2, heads / 2, 1, 1]: each half of the heads has its own measure of distance.
         rate = 0.5 * jnp.exp(-2 * self.log_radius[...]).reshape(2, -1, 1, 1)
-        logits = -(scene.distance[:, None] * rate).reshape(heads, *scene.distance.shape[1:])
-        logits = logits + self.bias(token).T[:, None]
-        weight = jnp.where(scene.mask, jnp.exp(jnp.minimum(logits, 20.0)), 0.0)
-        mass = weight.sum(-1) + jnp.exp(self.sink[...])[:, None]
-        seen = jnp.concatenate([weight @ value / mass[..., None], jnp.log(mass)[..., None]], -1)
-        return jnp.moveaxis(seen, 0, 1).reshape(seen.shape[1], -1)
+        logits = -(distance[:, None] * rate).reshape(heads, *distance.shape[1:])
+        logits = logits + self.bias(token).T[:, :, None]
+        weight = jnp.where(scene.mask[:, None], jnp.exp(jnp.minimum(logits, 20.0)), 0.0)
+        mass = weight.sum(1) + jnp.exp(self.sink[...])[:, None]
+        seen = jnp.concatenate([value @ weight / mass[:, None], jnp.log(mass)[:, None]], 1)
+        return seen.reshape(-1, seen.shape[-1])

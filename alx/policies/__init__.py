@@ -1,0 +1,1 @@
+"""The policy files that users load, each with a card."""

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Match, Route
 
 from alx.serve import answers, openapi, shapes
 from alx.serve.experiment import ConflictError, Experiment
@@ -237,10 +237,14 @@ async def _body(request: Request, wanted: dict | str | None) -> tuple[Any, str |
     return body, own if key is None else key
 
 
-async def _http_error(_: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     known = {404: "there is nothing at this address", 405: "this address does not know this method"}
-    return refusal(error.status_code, known.get(error.status_code, error.detail))
+    refused = refusal(error.status_code, known.get(error.status_code, error.detail))
+    if error.status_code == 405:
+        fitting = [each for each in request.app.routes if each.matches(request.scope)[0] != Match.NONE]
+        refused.headers["allow"] = ", ".join(sorted({method for each in fitting for method in each.methods}))
+    return refused
 
 
 def _page(name: str) -> Callable[[Request], Awaitable[Response]]:

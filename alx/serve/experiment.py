@@ -33,7 +33,7 @@ class Experiment:
     and the answer as well, so a crash cannot part them and a retry finds both or neither.
 
     Attributes:
-        head: the first line of the journal, with the description under ``spec``.
+        head: the first line of the journal but for its answers, with the description under ``spec``.
         learner: what it knows, None while it is not in memory.
         progress: how far it is, None before it was read from disk.
         curves: for each output the errors after so many points, as far as they were asked for.
@@ -42,6 +42,7 @@ class Experiment:
     def __init__(self, directory: Path):
         self.directory = directory
         self.head = journals.read_head(directory)
+        del self.head["answered"]  # much, and only needed while it is open
         self.learner: alx.Learner | None = None
         self.progress: dict[str, Any] | None = None
         self.curves: dict[int, dict[int, list]] = {}
@@ -71,6 +72,11 @@ class Experiment:
     def id(self) -> str:
         return self.head["id"]
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to ask for or to wait for."""
+        return self.progress is not None and self.progress["remaining"] == self.progress["waiting"] == 0
+
     def open(self) -> alx.Learner:
         """The learner, read from disk if need be."""
         if self.learner is not None:
@@ -79,7 +85,7 @@ class Experiment:
         self.head, changes = journals.read(self.directory)
         learner = alx.Learner.load(self.directory / _file(self.head["base"]), constraint(self.head["spec"]))
         self._version = self.head["version"] + len(changes)
-        self._answered = OrderedDict((key, rest) for key, *rest in self.head["answered"])
+        self._answered = OrderedDict((key, rest) for key, *rest in self.head.pop("answered"))
         for line in changes:
             apply(learner, line["change"], line["data"])
             self._remember(line.get("key"), line["mark"], line["answer"])
@@ -88,10 +94,16 @@ class Experiment:
         return learner
 
     def close(self) -> None:
-        """Let go of memory; everything is on disk."""
+        """Let go of memory, but for what the list shows; everything is on disk."""
         if self._journal is not None:
             self._journal.close()
         self.learner = self._journal = None
+        self._answered = OrderedDict()
+
+    def leave(self) -> None:
+        """Let go of memory, with the learner saved."""
+        self._try_to_compact()
+        self.close()
 
     def change(self, action: str, body: dict, key: str | None) -> dict:
         """Do what a request wants, once: the answer is on disk when this returns."""
@@ -121,11 +133,14 @@ class Experiment:
         self._length += 1
         self._remember(key, mark, answer)
         if self._length >= LONGEST:
-            try:
-                self.compact()
-            except (OSError, ValueError) as error:  # the change is safe in the journal, which grows on
-                LOG.warning("The learner of %s could not be saved: %s", self.id, error)
+            self._try_to_compact()
         return answer
+
+    def _try_to_compact(self) -> None:
+        try:
+            self.compact()
+        except (OSError, ValueError) as error:  # all changes are safe in the journal, which grows on
+            LOG.warning("The learner of %s could not be saved: %s", self.id, error)
 
     def compact(self) -> None:
         """Save the learner and begin a new journal after it; at any moment one of the two pairs is valid."""
@@ -140,11 +155,11 @@ class Experiment:
     def _compact(self) -> None:
         base = self.head["base"]
         answered = [[key, *rest] for key, rest in self._answered.items()]
-        head = self.head | {"base": base + 1, "version": self._version, "answered": answered}
+        head = self.head | {"base": base + 1, "version": self._version}
         path = self.directory / _file(base + 1)
         path.unlink(missing_ok=True)  # of an earlier try
         self.open().save(path)
-        fresh = Journal.start(self.directory, head)
+        fresh = Journal.start(self.directory, head | {"answered": answered})
         if self._journal is not None:
             self._journal.close()
         self._journal, self.head, self._length = fresh, head, 0

@@ -10,6 +10,7 @@ import uvicorn
 
 from alx.serve.app import make_app
 from alx.serve.demo import bench
+from alx.serve.memory import keep_little
 from alx.serve.store import Store
 
 try:
@@ -29,6 +30,7 @@ async def run(
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(f"--dir {directory} cannot be made: {error.strerror}") from None
+    keep_little()
     with hold(directory), _listen(host, port) as listener:
         store = Store(directory)
         config = uvicorn.Config(

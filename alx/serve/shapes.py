@@ -104,6 +104,9 @@ CREATE = _object(
         "goal": GOAL,
         "request_id": REQUEST_ID,
     },
+    examples=[
+        {"name": "bench", "inputs": [{"name": "force", "low": 0, "high": 1, "unit": "kN"}], "budget": 20}
+    ],
 )
 N = {"type": "integer", "minimum": 1, "maximum": MAX_POINTS}
 ASK = _object({}, {"n": N | {"default": 1}, "request_id": REQUEST_ID})
@@ -114,6 +117,7 @@ TELL = _object(
         "repeat": {"type": "boolean", "default": False, "description": "count an equal reading once more"},
         "request_id": REQUEST_ID,
     },
+    examples=[{"x": [0.5], "y": 17.2}],
 )
 FAIL = _object({"x": ROW}, {"request_id": REQUEST_ID})
 FORGET = _object(
@@ -121,7 +125,9 @@ FORGET = _object(
 )
 EXTEND = _object({"n": N}, {"request_id": REQUEST_ID})
 PREDICT = _object(
-    {"x": ROWS}, {"level": {"type": "number", "minimum": 0.001, "maximum": 0.999, "default": 0.9}}
+    {"x": ROWS},
+    {"level": {"type": "number", "minimum": 0.001, "maximum": 0.999, "default": 0.9}},
+    examples=[{"x": [[0.25], [0.75]]}],
 )
 DELETE = _object({"confirm": {"type": "string", "maxLength": 80, "description": "the experiment's id"}})
 

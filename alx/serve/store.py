@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import shutil
+import traceback
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -13,17 +14,19 @@ from typing import Any, TypeVar
 
 import anyio.to_thread
 
-from alx.learner.compiled import capacity_for
+from alx.learner.compiled import room_for
 from alx.serve import answers
 from alx.serve.experiment import ConflictError, Experiment, fingerprint
 from alx.serve.push import Hub
 from alx.serve.shapes import MAX_EXPERIMENTS
-from alx.serve.warm import WARM, shape
+from alx.serve.warm import WARM, shape, warm
 
 __all__ = ["MissingError", "Store"]
 
-# Experiments kept in memory: their outputs times the squares of their capacities, about 500 bytes for each.
-IN_MEMORY = 1 << 18
+# Bytes of the experiments that are kept in memory; to read one anew takes some hundredths of a second.
+IN_MEMORY = 256 << 20
+BESIDES = 1 << 20  # of each, beside its beliefs
+SHAPES = 16  # whose compiled programs are kept, about 100 MB for each
 THREADS = 4
 T = TypeVar("T")
 
@@ -87,8 +90,11 @@ class Store:
     def _warm_up(self, what: str, spec: dict) -> asyncio.Task:
         key = what, shape(spec)
         if key not in self._warm:
+            full = len(self._warm) >= SHAPES * len(WARM)
+            if full:
+                self._warm = {each: task for each, task in self._warm.items() if not task.done()}
             self._warm[key] = asyncio.create_task(
-                anyio.to_thread.run_sync(WARM[what], spec, limiter=self._compilers)
+                anyio.to_thread.run_sync(warm, what, spec, full, limiter=self._compilers)
             )
         return self._warm[key]
 
@@ -109,7 +115,15 @@ class Store:
 
     async def change(self, name: str, action: str, body: dict, key: str | None) -> dict:
         """Change one experiment, durably, and tell those who watch."""
-        answer = await self.use(name, lambda experiment: experiment.change(action, body, key))
+
+        def make(experiment: Experiment) -> dict:
+            try:
+                return experiment.change(action, body, key)
+            finally:
+                if experiment.is_over:
+                    experiment.leave()
+
+        answer = await self.use(name, make)
         self.hub.publish(name, answer["version"])
         return answer
 
@@ -138,21 +152,37 @@ class Store:
             yield self._experiments[name]
 
     async def _run(self, function: Callable[..., T], *arguments: Any) -> T:
-        return await anyio.to_thread.run_sync(function, *arguments, limiter=self._threads)
+        return await anyio.to_thread.run_sync(_clean, function, *arguments, limiter=self._threads)
 
     def _note(self, experiment: Experiment) -> None:
         learner = experiment.learner
         self._used.pop(experiment.id, None)
         if learner is not None:
-            size = capacity_for(max(learner.budget or 32, learner.spent))
-            self._used[experiment.id] = len(learner.outputs) * size**2
+            each = room_for(max(learner.budget or 32, learner.spent), len(learner.inputs))
+            self._used[experiment.id] = BESIDES + len(learner.outputs) * each
 
     async def _make_room(self) -> None:
         while len(self._used) > 1 and sum(self._used.values()) > IN_MEMORY:
             name, _ = self._used.popitem(last=False)
             with contextlib.suppress(MissingError):
                 async with self._hold(name) as experiment:
-                    experiment.close()
+                    await self._run(experiment.leave)
+
+
+def _clean(function: Callable[..., T], *arguments: Any) -> T:
+    """Call the function; what it raises holds on to no learner.
+
+    The frames of a traceback keep all that was in them, and asyncio keeps the traceback until Python next
+    looks for cycles, which may be minutes.
+    """
+    try:
+        return function(*arguments)
+    except BaseException as raised:
+        error: BaseException | None = raised
+        while error is not None:
+            traceback.clear_frames(error.__traceback__)
+            error = error.__context__
+        raise
 
 
 def _remove(experiment: Experiment, gone: Path) -> None:

@@ -4,14 +4,16 @@ A first ``ask`` takes seconds to compile, once for each number of inputs and eac
 experiment itself that would keep even its list of points from being shown.
 """
 
+import jax
 import numpy as np
 
 import alx
 from alx.learner.compiled import capacity_for
 from alx.learner.inputs import Choice, Input
+from alx.serve.memory import give_back
 from alx.serve.spec import new_learner
 
-__all__ = ["WARM", "shape"]
+__all__ = ["WARM", "shape", "warm"]
 
 
 def shape(spec: dict) -> tuple:
@@ -49,3 +51,17 @@ def _end(each: Input, i: int):
 
 
 WARM = {"model": _model, "ask": _ask}
+
+
+def warm(what: str, spec: dict, alone: bool = False) -> None:
+    """Compile what an experiment of this shape needs for a model or for an ``ask``.
+
+    Args:
+        what: which of the two.
+        spec: describes an experiment of the shape.
+        alone: let go of all that was compiled before; it is read from disk when it is needed again.
+    """
+    if alone:
+        jax.clear_caches()
+    WARM[what](spec)
+    give_back()

@@ -17,7 +17,7 @@ import tyro
 
 from alx.network.policy import NETWORKS
 from alx.train import config as presets
-from alx.train import general_config, references, run
+from alx.train import general_config, plugin, run
 from alx.train.config import TrainConfig
 from alx.train.devices import start_devices
 from alx.train.flags import SYNTAX
@@ -32,13 +32,14 @@ __all__ = ["Arguments", "main", "parse"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Common:
-    """What is looked at first and last.
+    """What is read first, before the config, and what is no part of it.
 
     Attributes:
-        paper: the paper's recipe: its network, prior, batch and number of steps.
-        prior: paper, wide, nonstationary, broad, unit, or module:name of one of your own; the default is the
-            paper's for its network, else unit. The distributions and shares below change it.
-        resume: go on with the run in this directory.
+        paper: the paper's own recipe: its network, prior, batch and number of steps.
+        prior: paper, wide, nonstationary, broad, unit, or module:name of one of your own; by default
+            paper for the paper's network, else unit with lengthscales of 0.08 to 4. The distributions and
+            shares below change it.
+        resume: continue the run in this directory.
         devices: on CPU, how many devices to make (one per core).
         coordinator: several processes: HOST:PORT of the first.
         process_id: several processes: the number of this one, from 0.
@@ -88,7 +89,7 @@ class Arguments(Common):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RolloutArguments(Arguments):
-    """Train a network that maps the points to the next one, such as the paper's.
+    """Train a network that maps the points straight to the next one, such as the paper's.
 
     Attributes:
         config: what to train.
@@ -180,7 +181,7 @@ def preset(choices: Choices, asked: bool = False) -> Config:
     dims: tuple[int, ...] = choices.dim or (2,)
     Ts: tuple[int, ...] = choices.T or (20,)
     if choices.network is not None:  # imports one of a user's
-        references.find(choices.network, {JUDGE.network: None, **NETWORKS}, "network")
+        plugin.find(choices.network, {JUDGE.network: None, **NETWORKS}, "network")
     if not choices.paper and choices.network in (None, JUDGE.network):
         if choices.objective is not None or choices.myopic:
             raise ValueError(
@@ -199,7 +200,7 @@ def preset(choices: Choices, asked: bool = False) -> Config:
 
 
 def find_prior(name: str) -> Prior:
-    found = references.find(name, PRIORS, "prior")
+    found = plugin.find(name, PRIORS, "prior")
     if not isinstance(found, Prior):
         raise ValueError(f"prior {name!r} must be an alx.train.prior.Prior, got {found!r}")
     return found

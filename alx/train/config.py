@@ -1,10 +1,10 @@
-"""The config of training a network that maps points to a point, and its presets."""
+"""The config for training a network that maps the points straight to the next one, and its presets."""
 
 import dataclasses
 from typing import Any
 
 from alx.network.policy import NETWORKS, PolicyConfig
-from alx.train import references
+from alx.train import plugin
 from alx.train.objectives import OBJECTIVES, Objective
 from alx.train.prior import KERNELS, PRIORS, Prior
 from alx.train.simulate import Batch
@@ -16,24 +16,24 @@ FRESH = Batch(256)  # a kernel and a function for each experiment: more for the 
 
 @dataclasses.dataclass(frozen=True)
 class TrainConfig:
-    """All that decides the result of a training run.
+    """Everything that decides the result of a training run.
 
     Attributes:
         policy: dimension, budget and network.
         prior: where kernels and noise come from.
         objective: what is minimised: entropy, regularized-entropy, entropy-v2, regularized-entropy-v2, dad,
             or module:name of a function such as those in `alx.train.objectives`.
-        start: a shipped name or a policy file, from whose weights to start; None: fresh ones.
+        start: a shipped name or a policy file whose weights to start from; None for fresh ones.
         myopic: train single queries after random histories instead of whole trajectories.
         batch: kernels, functions per kernel and noise draws per function in a step.
         steps: how many steps.
         lr: initial learning rate.
-        decay: what is left of the learning rate after every 50 steps; the paper's is 0.98.
+        decay: factor on the learning rate after every 50 steps; 0.98 in the paper.
         clip: largest global norm of a gradient.
         bound: largest norm of the gradient of an experiment's loss with respect to a query.
         seed: seed of everything random.
-        chunk: at most so many experiments are simulated together; None takes what stays in the cache of a
-            processor, 64 or less. An accelerator has room for more. Other chunks draw other random numbers.
+        chunk: at most so many experiments are simulated together; None for what stays in a processor's cache,
+            64 or fewer. An accelerator has room for more. Another chunk size draws other random numbers.
     """
 
     policy: PolicyConfig
@@ -77,14 +77,14 @@ class TrainConfig:
     def loss(self) -> Objective:
         """The objective itself."""
         if isinstance(self.objective, str):
-            return references.find(self.objective, OBJECTIVES, "objective")
+            return plugin.find(self.objective, OBJECTIVES, "objective")
         return self.objective
 
     def to_json(self) -> dict[str, Any]:
         """What makes the same config again, in another process."""
         objective = self.objective
         if not isinstance(objective, str):
-            objective = references.name_of(objective, "objective")
+            objective = plugin.name_of(objective, "objective")
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return fields | {
             "policy": dataclasses.asdict(self.policy),
@@ -96,7 +96,7 @@ class TrainConfig:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "TrainConfig":
         """The inverse of `to_json`."""
-        references.find(fields["policy"]["network"], NETWORKS, "network")  # imports one of a user's
+        plugin.find(fields["policy"]["network"], NETWORKS, "network")  # imports one of a user's
         made = {
             "policy": PolicyConfig(**fields["policy"]),
             "prior": Prior.from_json(fields["prior"]),
@@ -108,7 +108,7 @@ class TrainConfig:
 def default(
     dim: int, T: int, objective: str | Objective = "entropy-v2", network: str = "paper", steps: int = 2000
 ) -> TrainConfig:
-    """A shorter training than the paper's: a fresh kernel and function for each experiment.
+    """A shorter training than the paper's, with a new kernel and function for each experiment.
 
     The objective is the paper's entropy with the outputs integrated out, whose gradient has less variance.
     """
@@ -127,8 +127,8 @@ def paper(
 ) -> TrainConfig:
     """The paper's recipe: its network, prior, batch and number of steps.
 
-    25 kernels x 25 functions x 10 noise draws, 20,000 steps, 10,000 for the regularised objectives. The
-    myopic batch is 250 kernels in chunks with a history size each.
+    25 kernels x 25 functions x 10 noise draws, 20,000 steps, 10,000 for the regularised objectives. A
+    myopic batch has 250 kernels, in chunks of one history size each.
     """
     regularized = isinstance(objective, str) and objective.startswith("regularized")
     return TrainConfig(

@@ -6,7 +6,7 @@ import numpyro.distributions as dist
 import tyro
 from tyro.constructors import PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from alx.train import references, serial
+from alx.train import plugin, serial
 from alx.train.config import TrainConfig
 from alx.train.prior import Prior, words
 from alx.train.simulate import Batch
@@ -28,7 +28,7 @@ def _primitive(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec | None:
             "NAME|MODULE:NAME",
             lambda words: words[0],
             lambda value: isinstance(value, str) or callable(value),
-            lambda value: [value if isinstance(value, str) else references.name_of(value, "objective")],
+            lambda value: [value if isinstance(value, str) else plugin.name_of(value, "objective")],
         )
     if kind == HINTS["kernels"]:
         return PrimitiveConstructorSpec(

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any, NamedTuple
 
-from alx.network.judge import JudgeConfig
+from alx.network.score_network import JudgeConfig
 from alx.train.prior import PRIORS, Prior
 from alx.train.serial import LogUniform
 

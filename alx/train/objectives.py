@@ -13,7 +13,8 @@ from jax import Array
 
 from alx.gp import algebra as gp
 from alx.network.layers import dense
-from alx.train import functions, kernels
+from alx.train import functions
+from alx.train import prior_kernels as kernels
 from alx.train.functions import Function
 from alx.train.posterior import gram
 from alx.train.prior import Prior
@@ -24,7 +25,7 @@ __all__ = ["CONTRASTIVE", "OBJECTIVES", "Objective"]
 
 Objective = Callable[[Array, Prior, Simulation, Trajectory], Array]
 
-CONTRASTIVE = 1023  # functions that `dad` tells the true one from
+CONTRASTIVE = 1023  # functions that `dad` tells the true one from; its bound is at most log 1024
 
 
 def _log_density(prior: Prior, simulation: Simulation, trajectory: Trajectory) -> Array:

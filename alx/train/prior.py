@@ -1,6 +1,6 @@
 """p(theta): the prior over kernels and noise.
 
-As everywhere in alx, arrays lead with what one experiment has and trail with experiments.
+As everywhere in training, arrays begin with the axes of one experiment and end with that of experiments.
 
 A kernel is k(x, x') = s(x) k0(w(x), w(x')) s(x') with a stationary ARD kernel k0. In the paper s = 1 and
 w(x) = x. The `nonstationary` prior makes functions that are not the same everywhere: s is a bump, so that
@@ -19,7 +19,7 @@ import numpyro.distributions as dist
 import tinygp
 from jax import Array
 
-from alx.train import references, serial
+from alx.train import plugin, serial
 from alx.train.serial import LogUniform
 
 __all__ = ["KERNELS", "PRIORS", "LogUniform", "Prior", "Theta", "sample"]
@@ -34,17 +34,17 @@ class Prior:
     """Distributions of what makes a function; the defaults are the paper's.
 
     Attributes:
-        kernels: drawn with equal chances: rbf, matern32, matern52, a kernel of tinygp or the module:name of
-            one. Each is taken at inputs over their lengthscales, and times the signal variance.
+        kernels: chosen with equal chances: rbf, matern32, matern52, a kernel of tinygp or the module:name of
+            one. Each is evaluated at inputs over their lengthscales, and multiplied by the signal variance.
         variance: the signal variance v.
         lengthscale: of each input, independently.
-        noise_sd: the noise standard deviation; None: s2 = 1.01 - v as in the paper.
+        noise_sd: the noise standard deviation; None for a variance of 1.01 - v, as in the paper.
         modulated: share of functions with an amplitude that varies over the domain.
         warped: share of functions with warped inputs.
         oscillating: share of functions that oscillate.
-        standardised: whether functions are scaled to unit variance over the domain. A draw of a smooth kernel
-            varies less than its signal variance says, and drowns in noise that a smooth function of a user,
-            standardised, does not have.
+        standardised: whether functions are scaled to unit variance over the domain. Unscaled, a draw of a
+            smooth kernel varies less than its signal variance says, and drowns in more noise than a user's
+            function has.
     """
 
     kernels: tuple[Kernel, ...] = ("rbf",)
@@ -107,7 +107,7 @@ class Prior:
 def found_kernel(kernel: Kernel) -> Kernel:
     """One of alx's own stays a name; the module:name of one of tinygp is followed."""
     if isinstance(kernel, str) and kernel not in KERNELS:
-        return references.find(kernel, dict.fromkeys(KERNELS), "kernels")
+        return plugin.find(kernel, dict.fromkeys(KERNELS), "kernels")
     return kernel
 
 

@@ -9,8 +9,8 @@ A run directory holds
     curve.png           losses and validation
     policy.safetensors  the policy, written last
 
-A kill loses at most the epoch in progress, and the resumed run goes on to the same numbers. What is trained
-and how is a `Trainer`'s business.
+A kill loses at most the current epoch, and the resumed run ends with the same numbers. What is trained, and
+how, is up to a `Trainer`.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ from jax.sharding import Mesh
 
 from alx.io import files, lock, provenance, store
 from alx.network.policy import Params, Policy
-from alx.train import checkpoints, curve, metrics, references
+from alx.train import checkpoints, curve, metrics, plugin
 from alx.train.metrics import Epoch
 from alx.train.metrics import read as read_metrics
 from alx.train.step import EPOCH, State, make_mesh
@@ -48,8 +48,8 @@ class DivergedError(RuntimeError):
 class Trainer(Protocol):
     """Anything that can be trained in steps: a config, and how it becomes a step and a policy.
 
-    A class with these, importable by its module and name, which config.json records. Same trainer, same
-    numbers: all randomness comes from `seed` and the step.
+    It is a class with these members, importable by its module and name, which config.json records. Equal
+    trainers give equal numbers: all randomness comes from `seed` and the step.
     """
 
     @property
@@ -69,7 +69,7 @@ class Trainer(Protocol):
 
     @property
     def phases(self) -> list[tuple[str, int]]:
-        """What is minimised, each up to a step: for the picture, and the last one for the record."""
+        """What is minimised, and up to which step, in order."""
         ...
 
     def initial_state(self, mesh: Mesh, params: Params | None) -> State:
@@ -81,7 +81,7 @@ class Trainer(Protocol):
         ...
 
     def make_validation(self, mesh: Mesh) -> Callable[[Params], dict[str, float]]:
-        """What is measured after each epoch, by any names; one that begins with "loss" is drawn beside it."""
+        """What is measured after each epoch, by name; what begins with "loss" is drawn beside the loss."""
         ...
 
     def policy(self, params: Params) -> Policy:
@@ -107,8 +107,8 @@ class Stored(NamedTuple):
 
 
 def create(out: Path, trainer: Trainer, command: str, seeds: int = 1) -> None:
-    """Make the directory of a new run; one that holds something is an error."""
-    kind = references.name_of(type(trainer), "the trainer")
+    """Make the directory of a new run; it must not hold anything yet."""
+    kind = plugin.name_of(type(trainer), "the trainer")
     stored = {"command": command, "seeds": seeds, "trainer": kind, "config": trainer.to_json()}
     start = None if trainer.start is None else _load_start(trainer.start, trainer)
     # Made under another name first, a run never is without its config, whenever the process dies.
@@ -141,7 +141,7 @@ def read(out: Path) -> Stored:
     """What a run was started with."""
     try:
         stored = json.loads((out / "config.json").read_text("utf-8"))
-        trainer = references.find(stored["trainer"], {}, "the trainer").from_json(stored["config"])
+        trainer = plugin.find(stored["trainer"], {}, "the trainer").from_json(stored["config"])
         return Stored(trainer, stored["command"], stored["seeds"])
     except FileNotFoundError:
         raise ValueError(f"--resume {out} is not a run: it has no config.json") from None

@@ -9,7 +9,7 @@ import numpyro.distributions as dist
 import tinygp
 from tinygp.kernels.distance import Distance
 
-from alx.train import references
+from alx.train import plugin
 
 __all__ = [
     "distribution_from_json",
@@ -95,7 +95,7 @@ def kernel_to_json(kernel: Any) -> Any:
         return kernel
     if isinstance(kernel, tinygp.kernels.Kernel | Distance):
         fields = {f.name: kernel_to_json(getattr(kernel, f.name)) for f in dataclasses.fields(kernel)}
-        return {"class": references.name_of(type(kernel), "the kernel"), **fields}
+        return {"class": plugin.name_of(type(kernel), "the kernel"), **fields}
     if callable(kernel) or np.asarray(kernel).dtype.kind not in "fiu":
         raise ValueError(f"the kernel {kernel!r} cannot be written to a file; give it as module:name")
     return np.asarray(kernel).tolist()
@@ -108,4 +108,4 @@ def kernel_from_json(fields: Any) -> Any:
     if not isinstance(fields, dict):
         return fields
     parameters = {name: kernel_from_json(value) for name, value in fields.items() if name != "class"}
-    return references.find(fields["class"], {}, "the kernel")(**parameters)
+    return plugin.find(fields["class"], {}, "the kernel")(**parameters)

@@ -18,7 +18,7 @@ from alx.train.prior import Prior, Theta, sample
 
 __all__ = ["N_GRID", "Batch", "Simulation", "broadcast_shared", "draw_shared", "observe", "simulate", "take"]
 
-N_GRID = 100
+N_GRID = 100  # as in the paper
 SMALLEST_SPREAD = 0.15  # of a function beside its kernel's, for float32 to invert its covariance
 
 

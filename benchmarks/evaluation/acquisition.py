@@ -11,18 +11,18 @@ import numpy as np
 from jax import Array
 from jax.scipy.special import erf
 
-from benchmarks.evaluation import model
+from benchmarks.evaluation import gp_model
 
 __all__ = ["entropy", "integrated_variance", "overlap", "select"]
 
 
-def entropy(posterior: model.Posterior, candidates: Array) -> Array:
+def entropy(posterior: gp_model.Posterior, candidates: Array) -> Array:
     """Predictive entropy ``[m, S]`` up to what does not change its order: 1/2 log(variance + s2)."""
-    _, variance = model.predict(posterior, candidates)
+    _, variance = gp_model.predict(posterior, candidates)
     return 0.5 * jnp.log(variance + jnp.exp(posterior.theta[-1]))
 
 
-def integrated_variance(posterior: model.Posterior, candidates: Array) -> Array:
+def integrated_variance(posterior: gp_model.Posterior, candidates: Array) -> Array:
     """By how much a label at a candidate lowers the posterior variance integrated over the window ``[m, S]``.
 
     That is the integral of cov(x, c)^2 / (var(c) + s2) over x in [0,1]^D, in closed form: with
@@ -30,7 +30,7 @@ def integrated_variance(posterior: model.Posterior, candidates: Array) -> Array:
     (I(c,c) - 2 w^T I(X,c) + w^T I(X,X) w) / (var(c) + s2).
     """
     theta, train, inverse, _ = posterior
-    cross = model.kernel(theta, candidates, train)
+    cross = gp_model.kernel(theta, candidates, train)
     weight = jnp.einsum("mns,nks->mks", cross, inverse)
     variance = jnp.maximum(jnp.exp(theta[0]) - (weight * cross).sum(1), 0)
     squared = (
@@ -57,7 +57,7 @@ def overlap(theta: Array, a: Array, b: Array) -> Array:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _best(score, theta: Array, x: Array, y: Array, mask: Array, candidates: Array, available: Array) -> Array:
-    scores = score(model.condition(theta, x, y, mask), candidates)
+    scores = score(gp_model.condition(theta, x, y, mask), candidates)
     return jnp.argmax(jnp.where(available, scores, -jnp.inf), 0)
 
 
@@ -72,6 +72,6 @@ def select(score, x, y, mask, candidates, available) -> np.ndarray:
     """
     with jax.enable_x64(True):
         data = (*(jnp.asarray(np.asarray(a, float).T) for a in (x, y)), jnp.asarray(np.asarray(mask).T))
-        theta, _ = model.fit_jitted(*data)
+        theta, _ = gp_model.fit_jitted(*data)
         candidates = jnp.asarray(np.asarray(candidates, float).T)
         return np.asarray(_best(score, theta, *data, candidates, np.asarray(available).T))

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from alx.io.files import write_bytes
-from benchmarks.evaluation import comparison, pictures
-from benchmarks.evaluation.drawing import COLOURS, INK, SETTINGS, WIDTH, style, svg
+from benchmarks.evaluation import comparison, figure_runs
+from benchmarks.evaluation.figure_style import COLOURS, INK, SETTINGS, WIDTH, style, svg
 from benchmarks.evaluation.registry import label
 from benchmarks.evaluation.statistics import curves, standard_error, summarize
 from benchmarks.evaluation.tables import Evaluation
@@ -78,10 +78,10 @@ def _all(evaluation: Evaluation) -> Iterator[tuple[str, str, str, Figure]]:
                 f"mean and 95 % interval over {seeds} paired seeds."
             )
             yield f"differences-{task.name}", DIFFERENCES, caption, figure
-    for task, method in itertools.product(evaluation.tasks, pictures.shown(evaluation)):
-        figure = pictures.picture(evaluation, task, method, style(method, [*evaluation.methods])["color"])
+    for task, method in itertools.product(evaluation.tasks, figure_runs.shown(evaluation)):
+        figure = figure_runs.picture(evaluation, task, method, style(method, [*evaluation.methods])["color"])
         if figure is not None:
-            yield f"queries-{task.name}-{method}", LOOK, pictures.caption(evaluation, task, method), figure
+            yield f"queries-{task.name}-{method}", LOOK, figure_runs.caption(evaluation, task, method), figure
     for task in evaluation.tasks:
         caption = (
             f"{task.name}: RMSE of the refitted model against the number of points, mean over {seeds} seeds; "

@@ -17,7 +17,7 @@ seeds of a method run together; its query times are then measured on the same da
 at a time, compiled, on the machine below, and for GP AL they include the fit. The best rival of a
 task is picked afterwards, which favours the rival."""
 # The page says itself that it fetches nothing.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+CONTENT_SECURITY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 FILES = {"rows.csv": "a line for each point", "rows.jsonl": "a line for each run", "tables.md": "the tables"}
 
 
@@ -47,7 +47,7 @@ def page(evaluation: Evaluation, pictures: list[Picture]) -> str:
     ]
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY}">'
         f'<link rel="icon" href="data:,"><title>Active learning: evaluation</title><style>{style}</style>'
     )
     content = "\n".join(body)

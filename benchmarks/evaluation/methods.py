@@ -24,7 +24,7 @@ from benchmarks.evaluation.tasks import Task
 
 __all__ = ["Method", "Round", "baselines", "from_function", "from_policy", "generator"]
 
-CANDIDATES = 5000
+CANDIDATES = 5000  # of GP AL, as in the paper
 
 
 @dataclasses.dataclass(frozen=True)

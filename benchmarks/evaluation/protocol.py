@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.evaluation import model
+from benchmarks.evaluation import gp_model
 from benchmarks.evaluation.methods import Method, Round, generator
 from benchmarks.evaluation.tasks import Task
 
@@ -33,7 +33,7 @@ VERSION = 1  # raise it when a change here changes numbers
 N_INIT = 1
 # Seeds always run in groups of this size, padded if need be: the last bits of a result can depend on the
 # shape of the arrays, and a row must not depend on how many seeds were asked for.
-SEEDS_TOGETHER = model.BLOCK
+SEEDS_TOGETHER = gp_model.BLOCK
 TIMED = SEEDS_TOGETHER  # the first seeds are timed; the times of others are much the same
 
 
@@ -129,7 +129,7 @@ def learning_curve(task: Task, x: np.ndarray, y: np.ndarray, counts: Sequence[in
 
 def errors(task: Task, x: np.ndarray, y: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """RMSE ``[B]`` of the model fitted to each of B data sets ``x [B, n, D]``, ``y`` and ``mask [B, n]``."""
-    theta, _ = model.fit_many(x, y, mask)
+    theta, _ = gp_model.fit_many(x, y, mask)
     rmse = []
     with jax.enable_x64(True):
         test_x, test_y = jnp.asarray(task.test_x), jnp.asarray(task.test_y)
@@ -141,8 +141,8 @@ def errors(task: Task, x: np.ndarray, y: np.ndarray, mask: np.ndarray) -> np.nda
 
 @jax.jit
 def _rmse(theta, x, y, mask, test_x, test_y):
-    posterior = model.condition(theta.T, x.T, y.T, mask.T)
-    mean, _ = model.predict(posterior, jnp.broadcast_to(test_x.T[..., None], (*test_x.T.shape, len(y))))
+    posterior = gp_model.condition(theta.T, x.T, y.T, mask.T)
+    mean, _ = gp_model.predict(posterior, jnp.broadcast_to(test_x.T[..., None], (*test_x.T.shape, len(y))))
     return jnp.sqrt(jnp.square(mean - test_y[:, None]).mean(0))
 
 

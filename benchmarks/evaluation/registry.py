@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from alx.io.store import load
-from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, init
+from alx.network.score_network import JudgeConfig
 from benchmarks import policies
 from benchmarks.evaluation import learners, rivals
 from benchmarks.evaluation.data import Unavailable
 from benchmarks.evaluation.methods import Method, baselines, from_policy
 
-__all__ = ["GROUPS", "LABELS", "OURS", "available", "label", "names", "ours"]
+__all__ = ["GROUPS", "LABELS", "OURS", "available", "label", "names", "ours", "untrained"]
 
 LABELS = {
     "alx": "alx (known scale)",

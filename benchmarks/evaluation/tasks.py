@@ -1,6 +1,6 @@
 """The tasks: unknown functions on the unit cube, standardised, and pools of measured data.
 
-A task of one's own is a function that returns ``from_box(...)`` or ``from_pool(...)``, and is named as
+A task of your own is a function that returns ``from_box(...)`` or ``from_pool(...)``, and is named as
 ``--task module:function``.
 """
 
@@ -101,7 +101,7 @@ class Task:
 
     @property
     def fingerprint(self) -> str:
-        """Changes when anything about the task does that its numbers depend on."""
+        """Changes with anything that the task's numbers depend on."""
         content = self.test_x.tobytes() + self.test_y.tobytes() + repr(self.noise).encode()
         return hashlib.sha256(content).hexdigest()[:12]
 

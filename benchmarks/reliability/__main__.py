@@ -57,7 +57,7 @@ def checkpoints(count: int = 10_000, seed: int = 0) -> Counter:
 
 def run_kills(count: int = 50, seed: int = 0) -> Counter:
     """Kill `Learner.run` with four workers at random moments, and go on from its file."""
-    from benchmarks.reliability.shared import kill_runs
+    from benchmarks.reliability.learner_file import kill_runs
 
     with tempfile.TemporaryDirectory() as directory:
         tally = kill_runs(Path(directory), count, seed)
@@ -67,7 +67,7 @@ def run_kills(count: int = 50, seed: int = 0) -> Counter:
 
 def two_tellers(points: int = 200) -> Counter:
     """Two processes tell one learner's file so many points each."""
-    from benchmarks.reliability.shared import tell_twice
+    from benchmarks.reliability.learner_file import tell_twice
 
     with tempfile.TemporaryDirectory() as directory:
         tally = tell_twice(Path(directory), points)

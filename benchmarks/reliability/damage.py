@@ -13,9 +13,9 @@ import numpy as np
 import alx
 from alx.io.store import fingerprint
 from alx.learner.columns import find_columns
-from alx.learner.data import read_csv, read_sheet
-from alx.network.judge import JudgeConfig
+from alx.learner.csv_table import read_csv, read_sheet
 from alx.network.policy import Policy, init
+from alx.network.score_network import JudgeConfig
 from benchmarks.evaluation import rows
 from benchmarks.evaluation.data import table
 

@@ -1,13 +1,12 @@
 """kill -9 at random moments, each followed by a resume: nothing is lost but the unit in progress."""
 
-import signal
 import time
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.reliability.victim import Victim, start
+from benchmarks.reliability.victim import Victim, finished, start
 
 __all__ = ["kill_and_resume"]
 
@@ -24,15 +23,15 @@ def kill_and_resume(victim: Victim, directory: Path, kills: int, seed: int) -> C
     first, work = _undisturbed(victim, whole, cache)
     truth = victim.result(whole)
     while tally["kills"] < kills:
-        out, runs, finished = directory / f"run-{runs}", runs + 1, False
-        while not finished:
+        out, runs, done = directory / f"run-{runs}", runs + 1, False
+        while not done:
             early, moment = rng.random() < 0.25, rng.random()
             if tally["kills"] >= kills:
-                finished = _leg(victim, out, cache, LIMIT, False, tally)
+                done = _leg(victim, out, cache, LIMIT, False, tally)
             elif early:
-                finished = _leg(victim, out, cache, moment * first, False, tally)
+                done = _leg(victim, out, cache, moment * first, False, tally)
             else:
-                finished = _leg(victim, out, cache, 0.2 * moment * work, True, tally)
+                done = _leg(victim, out, cache, 0.2 * moment * work, True, tally)
         tally["finished runs"] += 1
         tally["wrong results"] += victim.result(out) != truth
         tally["hidden drafts left"] += len([*out.rglob(".*.tmp"), *out.rglob("*checkpoint-tmp*")])
@@ -65,12 +64,4 @@ def _leg(victim: Victim, out: Path, cache: Path, wait: float, works: bool, tally
     process.join(wait)
     process.kill()
     process.join()
-    after = victim.progress(out)
-    tally["lost"] += after[: len(before)] != before
-    if process.exitcode == 0:
-        return True
-    if process.exitcode != -signal.SIGKILL:
-        raise RuntimeError(f"it ended by itself with {process.exitcode}")
-    tally["kills"] += 1
-    tally["kills in the middle of work"] += len(after) > len(before)
-    return False
+    return finished(process, before, victim.progress(out), tally)

@@ -174,8 +174,9 @@ async def mutate(port: int, count: int, seed: int, at_once: int = 8) -> collecti
             request = _request(rng.choice(names), rng)
             try:
                 status, text = await _exchange(port, request)
-            except (OSError, TimeoutError, IndexError, ValueError):
+            except (OSError, TimeoutError, IndexError, ValueError) as error:
                 tally["no answer"] += 1
+                print(request[:300], repr(error))
                 continue
             _judge(request, status, text, tally)
 

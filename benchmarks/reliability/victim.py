@@ -6,8 +6,10 @@ They are forked from one that has imported everything but never touched a device
 import contextlib
 import dataclasses
 import os
+import signal
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from multiprocessing.context import ForkContext, ForkProcess
 from pathlib import Path
@@ -20,7 +22,7 @@ import evaluate
 from alx.train import cli, run
 from benchmarks.evaluation import rows
 
-__all__ = ["VICTIMS", "Victim", "start"]
+__all__ = ["VICTIMS", "Victim", "finished", "start"]
 
 TRAIN = "--dim 1 --T 2 --network paper --batch 4 1 1 --steps 1000"
 EVALUATE = "--suite sin --methods random,sobol --seeds 60 --budget 2"
@@ -49,6 +51,21 @@ def start(victim: Victim, out: Path, cache: Path) -> ForkProcess:
         warnings.simplefilter("ignore")  # jax warns of forks; no thread of it runs here yet
         process.start()
     return process
+
+
+def finished(process: ForkProcess, before: list, after: list, tally: Counter) -> bool:
+    """Whether the process had finished before it was killed; if not, the kill is counted, and what it took.
+
+    ``before`` and ``after`` are the victim's progress when the process started and when it had ended.
+    """
+    tally["lost"] += after[: len(before)] != before
+    if process.exitcode == 0:
+        return True
+    if process.exitcode != -signal.SIGKILL:
+        raise RuntimeError(f"it ended by itself with {process.exitcode}")
+    tally["kills"] += 1
+    tally["kills in the middle of work"] += len(after) > len(before)
+    return False
 
 
 def _work(victim: Victim, out: Path, cache: Path) -> None:

@@ -11,10 +11,10 @@ from alx.belief import likely
 from alx.network.policy import Policy, PolicyConfig
 from alx.propose import decide
 from benchmarks.evaluation import acquisition
+from benchmarks.evaluation.methods import CANDIDATES
 
 __all__ = ["botorch", "gp_al", "propose", "tell_and_ask", "throughput", "twin", "twin_batch", "warm"]
 
-CANDIDATES = 5000
 Call = Callable[[], object]
 
 

@@ -11,7 +11,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
-from benchmarks.evaluation import model
+from benchmarks.evaluation import gp_model
 
 
 def draws(rng: np.random.Generator, count: int, n: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
@@ -25,8 +25,8 @@ def draws(rng: np.random.Generator, count: int, n: int, dim: int) -> tuple[np.nd
 
 def scikit_learn(x: np.ndarray, y: np.ndarray, restarts: int) -> float:
     """The log likelihood that scikit-learn finds within the same bounds."""
-    scale = RBF([0.3] * x.shape[1], model.LENGTHSCALE)
-    kernel = ConstantKernel(1, model.VARIANCE) * scale + WhiteKernel(0.01, model.NOISE)
+    scale = RBF([0.3] * x.shape[1], gp_model.LENGTHSCALE)
+    kernel = ConstantKernel(1, gp_model.VARIANCE) * scale + WhiteKernel(0.01, gp_model.NOISE)
     regressor = GaussianProcessRegressor(kernel, alpha=0, n_restarts_optimizer=restarts, random_state=0)
     # Its small matrices only lose time on several threads.
     with warnings.catch_warnings(), threadpool_limits(1):
@@ -46,9 +46,9 @@ def main(count: int = 50, restarts: int = 10) -> None:
     for dim, n in ((1, 11), (2, 21)):
         x, y = draws(np.random.default_rng(dim), count, n, dim)
         mask = np.ones(y.shape, bool)
-        model.fit_many(x[:1], y[:1], mask[:1])
+        gp_model.fit_many(x[:1], y[:1], mask[:1])
         start = time.perf_counter()
-        _, ours = model.fit_many(x, y, mask)
+        _, ours = gp_model.fit_many(x, y, mask)
         middle = time.perf_counter()
         theirs = [scikit_learn(*pair, restarts) for pair in zip(x, y, strict=True)]
         end = time.perf_counter()

@@ -14,8 +14,8 @@ import numpy as np
 import alx
 from alx.io.files import write_bytes
 from alx.io.provenance import of_run
-from alx.network.judge import JudgeConfig
 from alx.network.policy import Policy, PolicyConfig, init
+from alx.network.score_network import JudgeConfig
 from benchmarks.evaluation import acquisition
 from benchmarks.speed import contenders
 from benchmarks.speed.timing import count_compilations, race, summary

@@ -1,1 +1,1 @@
-"""One file for each question that was asked."""
+"""Studies: one question per file, in its first line."""

@@ -15,16 +15,14 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 from jax import Array
 from scipy.stats import qmc
 
 import alx
 from alx.gp import algebra
-from alx.io import cache
 from alx.io.store import GENERAL
-from alx.network.policy import PolicyConfig
-from alx.train import kernels
+from alx.network.policy import Policy, PolicyConfig
+from alx.train import prior_kernels as kernels
 from alx.train import simulate as simulation
 from alx.train.posterior import gram, posterior
 from alx.train.prior import PRIORS, Theta
@@ -33,6 +31,7 @@ from alx.train.serial import LogUniform
 from alx.train.simulate import Batch, Simulation
 from benchmarks.evaluation.methods import generator
 from benchmarks.evaluation.statistics import standard_error
+from benchmarks.studies import command
 from benchmarks.studies.regimes import methods_of
 from benchmarks.studies.regimes_methods import REGIMES, Choose, Regime, State, sobol, unfold
 
@@ -119,10 +118,10 @@ def errors(experiment: Simulation, x: np.ndarray, y: np.ndarray, mean: Mean = be
     Given points ``x [B, n, D]``, ``y [B, n]``, over the grid that came with the experiment.
     """
     parts = np.split(np.arange(len(y)), range(TOGETHER, len(y), TOGETHER))
-    return np.concatenate([_errors(mean, _some(experiment, part), x[part], y[part]) for part in parts])
+    return np.concatenate([_errors(mean, _subset(experiment, part), x[part], y[part]) for part in parts])
 
 
-def _some(experiment: Simulation, part: np.ndarray) -> Simulation:
+def _subset(experiment: Simulation, part: np.ndarray) -> Simulation:
     return jax.tree.map(lambda leaf: leaf[..., part], experiment)
 
 
@@ -178,27 +177,19 @@ def header(methods: Sequence[str]) -> str:
     return "| D | given:queries | " + " | ".join(names) + " |\n|---|---|" + "---:|" * len(names)
 
 
-def _check(arguments: Arguments) -> None:
-    regimes = [name for name, regime in REGIMES.items() if not regime.corner]
-    for name in arguments.regimes:
-        if name not in regimes:
-            raise ValueError(f"--regimes must be some of {', '.join(regimes)}, got {name}")
-    for dim in arguments.dims:
-        if dim < 1:
-            raise ValueError(f"--dims must be at least 1, got {dim}")
-    if arguments.functions < 2:
-        raise ValueError(f"--functions must be at least 2 for a standard error, got {arguments.functions}")
-
-
 def main() -> int:
-    arguments = tyro.cli(Arguments, config=(tyro.conf.FlagCreatePairsOff,))
-    cache.enable()
-    try:
-        _check(arguments)
-        policy = alx.load(arguments.policy)
-    except ValueError as error:
-        print(f"clairvoyant: {error}", file=sys.stderr)
-        return 2
+    return command.run(Arguments, _prepare, _run)
+
+
+def _prepare(arguments: Arguments) -> Policy:
+    regimes = [name for name, regime in REGIMES.items() if not regime.corner]
+    command.known("regimes", arguments.regimes, regimes)
+    command.at_least("dims", min(arguments.dims), 1)
+    command.at_least("functions", arguments.functions, 2, "for a standard error")
+    return alx.load(arguments.policy)
+
+
+def _run(arguments: Arguments, policy: Policy) -> None:
     methods = {name: choose for name, choose in methods_of(policy).items() if name != "blind"}
     print(header(list(methods)))
     for dim in arguments.dims:
@@ -207,7 +198,6 @@ def main() -> int:
             parts.append(compare(dim, REGIMES[name], methods, arguments.functions, arguments.seed))
             print(line(dim, name, parts[-1]), flush=True)
         print(line(dim, "all", {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}))
-    return 0
 
 
 if __name__ == "__main__":

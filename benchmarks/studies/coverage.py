@@ -14,18 +14,17 @@ import io
 import itertools
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import tyro
 
 import alx
-from alx.io import cache, files
+from alx.io import files
 from alx.io.store import GENERAL, fingerprint
 from alx.network.policy import Policy
 from benchmarks.evaluation.tasks import Task
-from benchmarks.studies import coverage_report, drawn
+from benchmarks.studies import command, coverage_report, drawn
 from benchmarks.studies.coverage_cells import DESIGNS, LEVELS, SIZES, said
 from benchmarks.studies.coverage_fits import FITS
 
@@ -130,8 +129,15 @@ def collect(path: Path, make: Callable[[], Table]) -> Table:
         return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
-def _run(arguments: Arguments) -> list[tuple[Unit, Table]]:
-    policy = alx.load(arguments.policy)
+def _prepare(arguments: Arguments) -> Policy:
+    command.known("families", arguments.families, drawn.NAMES)
+    command.known("designs", arguments.designs, DESIGNS)
+    command.at_least("dims", min(arguments.dims), 1)
+    command.at_least("functions", arguments.functions, 2, "for a standard error")
+    return alx.load(arguments.policy)
+
+
+def _run(arguments: Arguments, policy: Policy) -> None:
     own, others = arguments.out / fingerprint(policy)[:12], arguments.out / "fits"
     found = []
     for unit in units(arguments):
@@ -143,7 +149,7 @@ def _run(arguments: Arguments) -> list[tuple[Unit, Table]]:
     picture = arguments.picture or own / "reliability.png"
     coverage_report.picture(found).savefig(picture, dpi=150)
     print(f"wrote {picture}", file=sys.stderr)
-    return found
+    print(coverage_report.report(found))
 
 
 def _joined(rows: Table, others: Table) -> Table:
@@ -151,29 +157,8 @@ def _joined(rows: Table, others: Table) -> Table:
     return [row | known[row["function"], row["points"]] for row in rows]
 
 
-def _check(arguments: Arguments) -> None:
-    known: dict[str, Sequence] = {"families": drawn.NAMES, "designs": tuple(DESIGNS)}
-    for name, values in known.items():
-        for value in getattr(arguments, name):
-            if value not in values:
-                raise ValueError(f"--{name} must be some of {', '.join(values)}, got {value}")
-    if min(arguments.dims) < 1:
-        raise ValueError(f"--dims must be at least 1, got {min(arguments.dims)}")
-    if arguments.functions < 2:
-        raise ValueError(f"--functions must be at least 2 for a standard error, got {arguments.functions}")
-
-
 def main() -> int:
-    arguments = tyro.cli(Arguments, config=(tyro.conf.FlagCreatePairsOff,))
-    cache.enable()
-    try:
-        _check(arguments)
-        found = _run(arguments)
-    except ValueError as error:
-        print(f"coverage: {error}", file=sys.stderr)
-        return 2
-    print(coverage_report.report(found))
-    return 0
+    return command.run(Arguments, _prepare, _run)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.evaluation import model
+from benchmarks.evaluation import gp_model
 from benchmarks.evaluation.tasks import Task
 from benchmarks.studies.coverage_cells import PLACES, Design, labels, log_rmse, points
 
@@ -21,11 +21,11 @@ RESTARTS = 3  # of scikit-learn's
 
 
 def fit(tasks: Sequence[Task], design: Design, n: int) -> np.ndarray:
-    """log RMSE ``[B]`` of the maximum-likelihood fit of `benchmarks.evaluation.model` to n uniform points."""
+    """log RMSE ``[B]`` of the fit of `benchmarks.evaluation.gp_model` to n uniform points."""
     x, y, centre, spread = _standardised(tasks, design, n)
     mask, at = np.ones(y.shape, bool), tasks[0].test_x[:PLACES]
-    theta, _ = model.fit_many(x, y, mask)
-    parts = [slice(i, i + model.BLOCK) for i in range(0, len(y), model.BLOCK)]
+    theta, _ = gp_model.fit_many(x, y, mask)
+    parts = [slice(i, i + gp_model.BLOCK) for i in range(0, len(y), gp_model.BLOCK)]
     means = np.concatenate([_means(theta[p], x[p], y[p], mask[p], at) for p in parts])
     return _errors(centre + spread * means, tasks)
 
@@ -38,7 +38,7 @@ def _means(theta, x, y, mask, at: np.ndarray) -> np.ndarray:
 @jax.jit
 def _predict(theta, x, y, mask, at):
     at = jnp.broadcast_to(at[..., None], (*at.shape, y.shape[-1]))
-    return model.predict(model.condition(theta, x, y, mask), at)[0]
+    return gp_model.predict(gp_model.condition(theta, x, y, mask), at)[0]
 
 
 def scikit(tasks: Sequence[Task], design: Design, n: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.evaluation.drawing import INK, MARKERS, OTHERS
+from benchmarks.evaluation.figure_style import INK, MARKERS, OTHERS
 from benchmarks.evaluation.statistics import standard_error
 from benchmarks.studies.coverage_cells import DESIGNS, LEVELS, SIZES
 

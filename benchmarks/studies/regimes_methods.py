@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import qmc
 
 import alx
-from benchmarks.evaluation import acquisition, model
+from benchmarks.evaluation import acquisition, gp_model
 from benchmarks.evaluation.methods import CANDIDATES, generator
 from benchmarks.evaluation.tasks import Task
 
@@ -52,6 +52,7 @@ REGIMES = {
     "corner-8:12": Regime(8, 12, corner=True),
     "15:25": Regime(15, 25),
     "30:30": Regime(30, 30),
+    "130:20": Regime(130, 20),
 }
 
 
@@ -140,7 +141,7 @@ def _truth(task: Task, x: np.ndarray) -> float:
 def log_rmse(tasks: Sequence[Task], x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """log RMSE ``[B]`` of the model of `benchmarks.evaluation`, fitted to all points of each experiment."""
     mask = np.ones(y.shape, bool)
-    theta, _ = model.fit_many(x, y, mask)
+    theta, _ = gp_model.fit_many(x, y, mask)
     mean = np.concatenate(
         [_predicted(theta[b], x[b], y[b], mask[b], tasks[0].test_x) for b in _blocks(len(y))]
     )
@@ -155,12 +156,12 @@ def _predicted(theta, x, y, mask, test_x) -> np.ndarray:
 @jax.jit
 def _mean(theta, x, y, mask, test_x):
     test_x = jnp.broadcast_to(test_x[..., None], (*test_x.shape, y.shape[-1]))
-    return model.predict(model.condition(theta, x, y, mask), test_x)[0]
+    return gp_model.predict(gp_model.condition(theta, x, y, mask), test_x)[0]
 
 
 def _blocks(total: int) -> list[np.ndarray]:
     """Indices, so many at a time that they stay in cache with their restarts."""
-    return [np.arange(i, min(i + model.BLOCK, total)) for i in range(0, total, model.BLOCK)]
+    return [np.arange(i, min(i + gp_model.BLOCK, total)) for i in range(0, total, gp_model.BLOCK)]
 
 
 def sobol(state: State) -> np.ndarray:
@@ -204,8 +205,8 @@ def gp_al(name: str, score: Callable, state: State) -> np.ndarray:
 def _select(score: Callable, x, y, mask, candidates) -> np.ndarray:
     """`acquisition.select` for a block, filled up to one size so that it compiles once."""
     own = len(y)
-    full = np.resize(np.arange(own), model.BLOCK)
-    available = np.ones((model.BLOCK, candidates.shape[1]), bool)
+    full = np.resize(np.arange(own), gp_model.BLOCK)
+    available = np.ones((gp_model.BLOCK, candidates.shape[1]), bool)
     return acquisition.select(score, x[full], y[full], mask[full], candidates[full], available)[:own]
 
 

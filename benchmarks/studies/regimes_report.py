@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from benchmarks.evaluation.registry import label
 from benchmarks.evaluation.statistics import p_below, standard_error
 from benchmarks.studies.regimes_methods import REGIMES, RIVALS
 from benchmarks.studies.regimes_rows import Rows
@@ -19,15 +20,9 @@ __all__ = ["Mean", "Situation", "average", "report", "short", "situations"]
 OWN = "alx"
 SOBOL = "sobol"
 ABSENT = ""
-LABELS = {
-    "alx": "alx",
-    "untrained": "alx, untrained",
-    "blind": "alx, blind (y = 0)",
-    "sobol": "Sobol",
-    "random": "Random",
-    "maximin": "maximin",
-    "gp-al": "GP AL",
-    "gp-al-variance": "GP AL, int. variance",
+# The policy and itself untrained have names of their own here; all others are those of the evaluation.
+LABELS = {"alx": "alx", "untrained": "alx, untrained"} | {
+    name: label(name) for name in ("blind", "sobol", "random", "maximin", "gp-al", "gp-al-variance")
 }
 
 

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import tyro
 
 import alx
-from alx.io import cache
 from alx.io.store import GENERAL
 from alx.network.policy import Policy
 from benchmarks.evaluation.methods import generator
 from benchmarks.evaluation.tasks import Task
-from benchmarks.studies import drawn
+from benchmarks.studies import command, drawn
 from benchmarks.studies.coverage_cells import PLACES, labels, log_rmse
 
 __all__ = ["EARLY", "Stop", "report", "stop"]
@@ -26,7 +24,7 @@ __all__ = ["EARLY", "Stop", "report", "stop"]
 SEED = 1
 GOALS = (0.1, 0.5)  # of the deviation of the function, log-uniform
 MOST = 60  # points
-EARLY = 1.5
+EARLY = 1.5  # times the goal, as in `coverage_report.NEAR`: the factor within which an estimate is to be
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,18 +99,18 @@ def _tasks(dims: Sequence[int], functions: int) -> list[Task]:
 
 
 def main() -> int:
-    arguments = tyro.cli(Arguments, config=(tyro.conf.FlagCreatePairsOff,))
-    cache.enable()
-    try:
-        if min(arguments.dims) < 1 or arguments.functions < 1:
-            raise ValueError(f"--dims and --functions must be at least 1, got {arguments}")
-        policy = alx.load(arguments.policy)
-    except ValueError as error:
-        print(f"stopping: {error}", file=sys.stderr)
-        return 2
+    return command.run(Arguments, _prepare, _run)
+
+
+def _prepare(arguments: Arguments) -> Policy:
+    command.at_least("dims", min(arguments.dims), 1)
+    command.at_least("functions", arguments.functions, 1)
+    return alx.load(arguments.policy)
+
+
+def _run(arguments: Arguments, policy: Policy) -> None:
     tasks = sorted(_tasks(arguments.dims, arguments.functions), key=lambda task: task.dim)
     print(report([stop(policy, task) for task in tasks]))
-    return 0
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_belief import points
+from test_belief import mean_and_variance, points
 
-from alx.belief import MEAN, PRIOR_SQUARE, believe, likely, mean_and_variance, refine
+from alx.belief import MEAN, PRIOR_SQUARE, believe, likely, refine
 from alx.history import History
 
 CAPACITY = 14

@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 from jax import export
+from random_policy import random_policy
+from small_networks import DESIGN
 
 from alx.network import policy
 from alx.network.policy import PolicyConfig
@@ -24,13 +26,13 @@ def lower(function, *args):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_training_step(objective):
-    config = TrainConfig(PolicyConfig(1, 2), objective=objective, batch=Batch(2, 2, 1))
+    config = TrainConfig(PolicyConfig(1, 2, network=DESIGN), objective=objective, batch=Batch(2, 2, 1))
     mesh = training.make_mesh()
     step = training.jitted_step(config, mesh)
     lower(step, training.initial_state(config, mesh))
 
 
-def test_nonmyopic_and_myopic_steps():
+def test_nonmyopic_and_myopic_steps_of_the_papers_network():
     for myopic in (False, True):
         config = TrainConfig(PolicyConfig(2, 2), myopic=myopic, batch=Batch(2))
         mesh = training.make_mesh()
@@ -39,7 +41,7 @@ def test_nonmyopic_and_myopic_steps():
 
 def test_propose():
     config = PolicyConfig(2, 3)
-    params = policy.init(jax.random.key(0), config)
+    params = random_policy(2, 3, "paper").params
 
     @jax.jit
     def propose(params, x, y, mask):

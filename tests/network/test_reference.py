@@ -4,11 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import simulated
+from random_policy import random_policy
 
-from alx.network import layers, policy
+from alx.network import layers
 from alx.network.attention import attend_by_products, attend_by_sums
 from alx.network.policy import PolicyConfig
-from alx.train import rollout, simulate
+from alx.train import rollout
 from alx.train.prior import PRIORS
 from alx.train.simulate import Batch
 
@@ -63,17 +65,22 @@ def trajectories(params, config, experiment):
 
 
 def assert_close(actual, expected, tolerance):
-    scale = max(float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(expected))
+    scale = max(float(np.abs(leaf).max()) for leaf in jax.tree.leaves(expected))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=tolerance * scale), actual, expected)
 
 
-@pytest.mark.parametrize(("dim", "n_init", "T"), [(1, 2, 3), (2, 1, 7)])
-def test_rollout_of_the_paper_network(dim, n_init, T):
+@pytest.mark.parametrize(("dim", "n_init", "T", "number"), [(1, 2, 2, 1), (2, 1, 3, 2)])
+def test_rollout_of_the_paper_network(dim, n_init, T, number, monkeypatch):
+    """In one segment, and in two."""
+    monkeypatch.setattr(rollout, "SHORTEST", 2)
     config, prior = PolicyConfig(dim, T, n_init, "paper"), PRIORS["paper"]
+    assert len(rollout.segments(config)) == number
     # Larger weights than fresh ones, so that attention is far from uniform. Rounding errors grow with them
     # from query to query, so it takes double precision to tell those from mistakes.
-    params = jax.tree.map(lambda a: 2 * a, policy.init(jax.random.key(0), config))
-    experiment = simulate.simulate(*jax.random.split(jax.random.key(1)), prior, config, Batch(2, 2, 2))
+    params = random_policy(dim, T, "paper").params
+    inner = jax.tree.map(lambda a: 5 * a, params["encoder"]["inner"])
+    params = {**params, "encoder": {**params["encoder"], "inner": inner}}
+    experiment = simulated.experiments(prior, config, Batch(2, 2, 2))
     params, experiment = jax.tree.map(
         lambda a: np.asarray(a, np.float64) if jnp.issubdtype(a.dtype, jnp.floating) else np.asarray(a),
         (params, experiment),
@@ -98,16 +105,16 @@ def test_rollout_of_the_paper_network(dim, n_init, T):
 @pytest.mark.parametrize(("queries", "tokens", "experiments"), [(5, 5, 3), (1, 4, 2), (6, 6, 1)])
 @pytest.mark.parametrize("spread", [1.0, 30.0])
 def test_attention_by_sums(queries, tokens, experiments, spread):
-    keys = jax.random.split(jax.random.key(queries), 4)
-    q, g = (jax.random.normal(key, (2, 4, queries, experiments)) * spread for key in keys[:2])
-    k, v = (jax.random.normal(key, (2, 4, tokens, experiments)) for key in keys[2:])
-    mask = jnp.arange(tokens)[:, None] < tokens - 1
+    rng = np.random.default_rng(queries)
+    q, g = np.float32(rng.normal(size=(2, 2, 4, queries, experiments)) * spread)
+    k, v = np.float32(rng.normal(size=(2, 2, 4, tokens, experiments)))
+    mask = np.arange(tokens)[:, None] < tokens - 1
 
     def both(attention):
         out, vjp = jax.vjp(lambda q, k, v: attention(q, k, v, mask), q, k, v)
         return out, vjp(g)
 
-    assert_close(jax.jit(lambda: both(attend_by_sums))(), both(attend_by_products), 1e-5)
+    assert_close(*jax.jit(lambda: (both(attend_by_sums), both(attend_by_products)))(), 1e-5)
 
 
 def test_attention_by_sums_lets_nan_through():
@@ -116,27 +123,29 @@ def test_attention_by_sums_lets_nan_through():
 
 
 def test_layers_differentiate_like_jnp():
-    x, g = jax.random.normal(jax.random.key(0), (2, 5, 3, 4)) * 4
-    kernel = jax.random.normal(jax.random.key(1), (6, 5))
+    rng = np.random.default_rng(0)
+    x, g = np.float32(4 * rng.normal(size=(2, 5, 3, 4)))
+    kernel, bias = np.float32(rng.normal(size=(6, 5))), np.arange(5, dtype=np.float32)
 
     def plain_norm(x):
         return (x - x.mean(0)) / jnp.sqrt(x.var(0) + 1e-5)
 
-    for mine, plain in (
-        (layers.softplus, jax.nn.softplus),
-        (layers.normalise, plain_norm),
-        (lambda x: layers.shift(x, jnp.arange(5.0)), lambda x: x + jnp.arange(5.0)[:, None, None]),
-        (lambda x: layers.dense(kernel, x)[:5], lambda x: jnp.einsum("oi,i...->o...", kernel, x)[:5]),
+    def both(function, *arguments):
+        out, vjp = jax.vjp(function, *arguments)
+        return out, vjp(g)
+
+    for mine, plain, arguments in (
+        (layers.softplus, jax.nn.softplus, (x,)),
+        (layers.normalise, plain_norm, (x,)),
+        (layers.shift, lambda x, bias: x + bias[:, None, None], (x, bias)),
+        (
+            lambda kernel, x: layers.dense(kernel, x)[:5],
+            lambda kernel, x: jnp.einsum("oi,i...->o...", kernel, x)[:5],
+            (kernel, x),
+        ),
     ):
-        (out, vjp), (expected, expected_vjp) = jax.vjp(mine, x), jax.vjp(plain, x)
-        assert_close((out, vjp(g)), (expected, expected_vjp(g)), 1e-5)
-    bias = jnp.arange(5.0)
-    assert_close(jax.grad(lambda bias: (layers.shift(x, bias) * g).sum())(bias), g.sum((1, 2)), 1e-5)
-    assert_close(
-        jax.grad(lambda kernel: (layers.dense(kernel, x)[:5] * g).sum())(kernel),
-        jax.grad(lambda kernel: (jnp.einsum("oi,i...->o...", kernel, x)[:5] * g).sum())(kernel),
-        1e-5,
-    )
+        found, expected = jax.jit(lambda *a, f=mine, e=plain: (both(f, *a), both(e, *a)))(*arguments)
+        assert_close(found, expected, 1e-5)
 
 
 def test_softplus_far_from_zero():

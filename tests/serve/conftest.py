@@ -9,7 +9,7 @@ from alx.serve import store
 @pytest.fixture(autouse=True)
 def _compile_once(monkeypatch):
     """What requests need is compiled by them, and what several threads compile at once is compiled twice."""
-    monkeypatch.setattr("alx.serve.store.WARM", dict.fromkeys(store.WARM, lambda spec: None))
+    monkeypatch.setattr("alx.serve.warm.WARM", dict.fromkeys(store.WARM, lambda spec: None))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from live import LINE
 
 import alx
-from alx.serve import experiment, openapi, shapes, store
+from alx.serve import experiment, openapi, shapes
 from alx.serve.app import ENDPOINTS
 
 
@@ -177,16 +177,6 @@ def test_no_two_clients_get_the_same_point(server):
     assert "budget is spent" in server("POST", path + "/ask", {}, status=400)["error"]
 
 
-def test_experiments_that_left_memory_are_as_before(server, monkeypatch):
-    monkeypatch.setattr(store, "IN_MEMORY", 1)
-    paths = [server.new() for _ in range(3)]
-    for number, path in enumerate(paths * 2):
-        server("POST", path + "/tell", {"x": [0.1 * number], "y": number})
-    assert [server("GET", path)["told"] for path in paths] == [2, 2, 2]
-    in_memory = [each for each in server.store._experiments.values() if each.learner is not None]
-    assert len(in_memory) == 1
-
-
 def test_changes_are_pushed(server):
     path = server.new()
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
@@ -263,15 +253,6 @@ def shared(tmp_path_factory):
     server = Live(tmp_path_factory.mktemp("shared"))
     yield server, server.new()
     server.stop()
-
-
-def test_the_number_of_experiments_and_points_is_limited(server, monkeypatch):
-    path = server.new()
-    monkeypatch.setattr(store, "MAX_EXPERIMENTS", 1)
-    assert "already" in server("POST", "", LINE, status=400)["error"]
-    many = "x,y\n" + "0.5,1\n" * (shapes.MAX_POINTS + 1)
-    status, _, answer = server.raw("POST", f"/v1/experiments{path}/csv", many, {"Content-Type": "text/csv"})
-    assert (status, "at most 256 points" in answer) == (400, True)
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: each.name)

@@ -5,7 +5,7 @@ import json
 import pytest
 from live import LINE
 
-from alx.serve import shapes
+from alx.serve import shapes, store
 from alx.serve.command import serve as command
 
 LIST = "/v1/experiments"
@@ -57,6 +57,15 @@ def test_a_large_body_is_refused_before_it_is_read(server):
     status, _, text = server.raw("POST", LIST, b" " * (shapes.MAX_BODY + 1), kind)
     assert (status, "larger than" in text) == (413, True)
     assert server.raw("POST", LIST, json.dumps(LINE).ljust(shapes.MAX_BODY), kind)[0] == 201
+
+
+def test_the_number_of_experiments_and_points_is_limited(server, monkeypatch):
+    path = server.new()
+    monkeypatch.setattr(store, "MAX_EXPERIMENTS", 1)
+    assert "already" in server("POST", "", LINE, status=400)["error"]
+    many = "x,y\n" + "0.5,1\n" * (shapes.MAX_POINTS + 1)
+    status, _, answer = server.raw("POST", f"/v1/experiments{path}/csv", many, {"Content-Type": "text/csv"})
+    assert (status, "at most 256 points" in answer) == (400, True)
 
 
 @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "text/csv"])

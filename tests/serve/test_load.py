@@ -4,17 +4,32 @@ import asyncio
 import collections
 import dataclasses
 
+import numpy as np
+import pytest
+
 from benchmarks.reliability import serve_kills, serve_load
 
 
-def test_nothing_is_lost_or_doubled_under_load(server):
-    found, states = asyncio.run(serve_load.work(0, server.port, 6, 2, 8, 1.0, 10.0))
-    assert serve_load.faults(found, states).total() == 0
+def test_nothing_is_lost_or_doubled_under_load(server, monkeypatch):
+    monkeypatch.setattr(serve_load, "KEPT", 1)
+    found = asyncio.run(serve_load.work(0, server.port, 6, 2, 6, 2.0, 10.0))
+    assert serve_load.faults(found).total() == 0
     assert not found.refused
     assert sum(map(len, found.told.values())) > 15
+    assert found.states.keys() == found.asked.keys()
+    assert len(server("GET", "")["experiments"]) < len(found.states)
     (name, told), *_ = found.told.items()
     lost = dataclasses.replace(found, told=found.told | {name: [*told, 2.0]})
-    assert serve_load.faults(lost, states)["lost"] == 1
+    assert serve_load.faults(lost)["lost"] == 1
+
+
+def test_growth_is_seen_and_noise_is_not():
+    noise = np.random.default_rng(0).normal(0, 5, 60)
+    quarters, slope, spread = serve_load.growth(list(500 + np.arange(60) + noise))
+    assert quarters[-1] - quarters[0] == pytest.approx(45, abs=10)
+    assert slope == pytest.approx(60, abs=3 * spread)
+    assert serve_load.is_flat(list(500 + noise))
+    assert not serve_load.is_flat(list(500 + 0.5 * np.arange(60) + noise))
 
 
 def test_a_missing_reading_would_be_seen(server):

@@ -76,14 +76,14 @@ export function modelPictures(path, parent) {
     place = state.inputs.map(each => (each.levels ? each.levels[0] : (each.low + each.high) / 2));
     place = place.map((value, d) => (state.inputs[d].kind === "integer" ? Math.round(value) : value));
     sliders.replaceChildren(...state.inputs.map((each, d) => {
-      const value = el("output", {}, show(place[d]));
+      const value = el("output", {}, each.levels ? "" : show(place[d]));
       const step = each.kind === "integer" ? 1 : (each.high - each.low) / 100;
       const input = each.levels
         ? el("select", {}, each.levels.map(level => el("option", {}, String(level))))
         : el("input", { type: "range", min: each.low, max: each.high, step, value: place[d] });
       input.addEventListener("input", () => {
         place[d] = each.levels ? each.levels[input.selectedIndex] : Number(input.value);
-        value.textContent = show(place[d]);
+        if (!each.levels) value.textContent = show(place[d]);
         attempt(again);
       });
       return el("label", {}, `${title(each)} `, value, input);

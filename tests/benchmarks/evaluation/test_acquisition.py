@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.polynomial.legendre import leggauss
 
-from benchmarks.evaluation import acquisition, model
+from benchmarks.evaluation import acquisition
+from benchmarks.evaluation import gp_model as model
 
 THETA = np.log([[0.9], [0.25], [0.6], [0.03]])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tinygp import GaussianProcess, kernels, transforms
 
-from benchmarks.evaluation import model
+from benchmarks.evaluation import gp_model as model
 from benchmarks.speed.fit import draws, scikit_learn
 
 

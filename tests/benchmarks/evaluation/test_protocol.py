@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tinygp import GaussianProcess, kernels, transforms
 
-from benchmarks.evaluation import model, protocol, tasks
+from benchmarks.evaluation import gp_model as model
+from benchmarks.evaluation import protocol, tasks
 from benchmarks.evaluation.methods import Method, baselines, from_policy
 
 BUDGET = 3

@@ -251,7 +251,7 @@ def test_the_report_holds_all_tables(rows):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--dims", "4"], "--dims must be some of 1, 2, 3, 5, 6, got 4"),
+        (["--dims", "4"], "--dims must be some of 1, 2, 3, 5, 6, 8, got 4"),
         (["--regimes", "2:2"], "--regimes must be some of 0:8, 1:10"),
         (["--families", "lines"], "--families must be some of polynomials"),
         (["--methods", "luck"], "--methods must be some of alx, untrained, blind, sobol"),

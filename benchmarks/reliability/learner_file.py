@@ -1,6 +1,5 @@
 """A learner's file under attack: `run` killed at any moment, two processes telling at once."""
 
-import signal
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +9,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 import alx
-from benchmarks.reliability.victim import Victim, start
+from benchmarks.reliability.victim import Victim, finished, start
 
 __all__ = ["kill_runs", "tell_twice"]
 
@@ -77,17 +76,10 @@ def _leg(victim: Victim, out: Path, cache: Path, kill: bool, rng, tally: Counter
     process.join()
     after, log = _told(out), sorted(out.glob("leg-*"))[-1]
     begun = _measured(log)
-    tally["lost"] += after[: len(before)] != before
     tally["measured again"] += len(set(begun) & set(before)) + len(begun) - len(set(begun))
     # A point told in the moment between its tell and its save is under way, too.
     tally["too many under way"] += len(set(begun) - set(after)) > WORKERS
-    if process.exitcode == 0:
-        return True
-    if process.exitcode != -signal.SIGKILL:
-        raise RuntimeError(f"it ended by itself with {process.exitcode}")
-    tally["kills"] += 1
-    tally["kills in the middle of work"] += len(after) > len(before)
-    return False
+    return finished(process, before, after, tally)
 
 
 def tell_twice(directory: Path, points: int) -> Counter:

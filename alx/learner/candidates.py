@@ -8,16 +8,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from alx.belief.places import FIRST, REACH, SECOND
 from alx.learner.domain import Domain
 
 __all__ = ["best_of_pool", "best_place", "near_failures", "same_as"]
 
-# Places scored in the first round, and around its best in the second: as many as in a plain box.
-FIRST, SECOND = 128, 64
 # How far from a failed measurement places are avoided: parts of the range, in each of the D directions.
 AVOIDED = 0.05
 
-Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]  # codes [C, D], allowed [C] -> scores [C]
+Score = Callable[[np.ndarray, np.ndarray], np.ndarray]  # codes [C, D], allowed [C] -> scores [C]
 
 
 def same_as(points: np.ndarray, codes: np.ndarray, rounding: np.ndarray) -> np.ndarray:
@@ -33,13 +32,13 @@ def near_failures(domain: Domain, failed: np.ndarray, codes: np.ndarray) -> np.n
     return (squares <= domain.dim * AVOIDED**2).any(1)
 
 
-def best_of_pool(judge: Judge, pool: np.ndarray, free: np.ndarray, shy: np.ndarray) -> int:
+def best_of_pool(score: Score, pool: np.ndarray, free: np.ndarray, shy: np.ndarray) -> int:
     """The row of the pool ``[N, D]`` with the best score, of those that are free."""
     allowed = free & ~shy
-    return int(judge(pool, allowed if allowed.any() else free).argmax())
+    return int(score(pool, allowed if allowed.any() else free).argmax())
 
 
-def best_place(judge: Judge, domain: Domain, taken: np.ndarray, failed: np.ndarray) -> np.ndarray | None:
+def best_place(score: Score, domain: Domain, taken: np.ndarray, failed: np.ndarray) -> np.ndarray | None:
     """The code ``[D]`` with the best score: of places all over the domain, then of places around the best.
 
     None when every point of a finite domain is taken.
@@ -47,15 +46,15 @@ def best_place(judge: Judge, domain: Domain, taken: np.ndarray, failed: np.ndarr
     first, shy = _open_places(domain, taken, failed)
     if len(first) == 0:
         return None
-    best = first[judge(first, np.ones(len(first), bool)).argmax()]
+    best = first[score(first, np.ones(len(first), bool)).argmax()]
     if domain.listed:
         return best
-    width = 0.6 * FIRST ** (-1 / domain.dim)
+    width = REACH * FIRST ** (-1 / domain.dim)
     second = domain.around(best, width, SECOND)
     allowed = ~same_as(taken, second, domain.rounding)
     if not shy:
         allowed &= ~near_failures(domain, failed, second)
-    return second[judge(second, allowed).argmax()]
+    return second[score(second, allowed).argmax()]
 
 
 def _open_places(domain: Domain, taken: np.ndarray, failed: np.ndarray) -> tuple[np.ndarray, bool]:

@@ -1,6 +1,6 @@
 """The kernels of a prior: covariance, variance and spectral density under a theta.
 
-As everywhere in alx, arrays lead with what one experiment has and trail with experiments.
+As everywhere in training, arrays begin with the axes of one experiment and end with that of experiments.
 """
 
 import functools

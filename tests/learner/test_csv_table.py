@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 import alx
-from alx.learner.data import read_csv, to_columns, to_dataframe, write_csv
+from alx.learner.csv_table import read_csv, to_columns, to_dataframe, write_csv
 
 INPUTS = (alx.Real("torque", 0, 300, unit="Nm"), alx.Integer("gear", 1, 6), alx.Choice("fuel", ["a,b", "c"]))
 OUTPUTS = (alx.Output("nox", unit="ppm"), alx.Output("co"))

@@ -1,10 +1,10 @@
-"""The judge: a score for every place from what the belief says of it, the same weights for every place.
+"""The judge scores every place from what the belief says of it, with the same weights for every place.
 
-An MLP that also sees the mean over all places corrects a score that starts at
+An MLP, which also sees the mean over all places, adds a correction to
 
     score = SHARPNESS log(reduction of the integrated variance)
 
-for its last layer is zero: the untrained judge is Bayesian GP active learning.
+Its last layer starts at zero, so that the untrained judge is Bayesian GP active learning.
 """
 
 import dataclasses
@@ -26,10 +26,10 @@ STEP = 4.0  # of the correction: the last layer starts at zero and moves slowly
 
 @dataclasses.dataclass(frozen=True)
 class JudgeConfig:
-    """What the general policy's network looks like; it has no number of inputs and no budget.
+    """What the general policy's network looks like; it is not bound to a number of inputs or a budget.
 
     Attributes:
-        network: always ``judge``.
+        network: always judge.
         width: units of its hidden layers.
     """
 
@@ -51,14 +51,13 @@ class Judge(nnx.Module):
         self.outer = Linear(config.width, config.width, rngs)
         self.outer_mean = Linear(config.width, config.width, rngs)
         self.correction = Linear(config.width, 1, rngs, scale=0.0)
-        self.sharpness = nnx.Param(jnp.full(1, SHARPNESS))
+        self.sharpness = nnx.Param(jnp.full(1, SHARPNESS, jnp.float32))
         self.deviation = Deviation(config.width, rngs)
 
     def __call__(self, scene: Scene) -> Array:
         """The scores ``[C]`` of a scene; minus infinity where a place is not allowed."""
         h = self.sight(scene)
-        allowed = scene.allowed[:, None]
-        mean = jnp.where(allowed, h, 0).sum(0) / jnp.maximum(allowed.sum(), 1)
-        h = jax.nn.relu(self.outer(h) + self.outer_mean(mean))
-        score = self.sharpness[...] * scene.gain + STEP * self.correction(h)[:, 0]
+        mean = jnp.where(scene.allowed, h, 0).sum(1) / jnp.maximum(scene.allowed.sum(), 1)
+        h = jax.nn.relu(self.outer.columns(h) + self.outer_mean(mean)[:, None])
+        score = self.sharpness[...] * scene.gain + STEP * self.correction.columns(h)[0]
         return jnp.where(scene.allowed, score, -jnp.inf)

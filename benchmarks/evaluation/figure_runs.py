@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.tri import Triangulation
 
-from benchmarks.evaluation import model
-from benchmarks.evaluation.drawing import GREY, INK, WIDTH
+from benchmarks.evaluation import gp_model
+from benchmarks.evaluation.figure_style import GREY, INK, WIDTH
 from benchmarks.evaluation.registry import LABELS, label
 from benchmarks.evaluation.tables import Evaluation
 from benchmarks.evaluation.tasks import Task
@@ -65,11 +65,11 @@ def _line(task: Task, x: np.ndarray, y: np.ndarray, colour: str) -> Figure:
 
 def _posterior(x: np.ndarray, y: np.ndarray, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     mask = np.ones((1, len(y)), bool)
-    theta, _ = model.fit_many(x[None], y[None], mask)
+    theta, _ = gp_model.fit_many(x[None], y[None], mask)
     with jax.enable_x64(True):
         arrays = (theta.T, x.T[..., None], y[:, None], mask.T, grid.T[..., None])
         *given, at = map(jnp.asarray, arrays)
-        mean, variance = model.predict(model.condition(*given), at)
+        mean, variance = gp_model.predict(gp_model.condition(*given), at)
         return np.asarray(mean)[:, 0], np.sqrt(np.asarray(variance)[:, 0])
 
 
