@@ -17,7 +17,7 @@ MODULES = {
     "alx.propose": ("decide", "score_places"),
     "alx.learner.goals": ("Goal",),
     "alx.learner.model": ("ErrorEstimate", "Kernels"),
-    "alx.network.judge": ("JudgeConfig",),
+    "alx.network.score_network": ("JudgeConfig",),
     "alx.train.prior": ("Prior", "sample"),
     "alx.train.config": ("TrainConfig", "default", "paper"),
     "alx.train.general_config": ("GeneralConfig",),
