@@ -12,7 +12,10 @@ from jax import Array
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
-__all__ = ["History"]
+__all__ = ["LARGEST_Y", "History"]
+
+# Training never sees an output this many standard deviations out; beyond it the answer would mean nothing.
+LARGEST_Y = 10.0
 
 
 class History(NamedTuple):
@@ -80,6 +83,16 @@ class History(NamedTuple):
             y=self.y.at[row].set(y, mode="drop"),
             mask=self.mask.at[row].set(True, mode="drop"),
         )
+
+    def cleaned(self) -> "History":
+        """Without what must not reach a sum: whatever is in the padding, even NaN, and y of pending points.
+
+        Outputs beyond `LARGEST_Y` count as that.
+        """
+        pending = None if self.pending is None else self.pending & self.mask
+        told = self.mask if pending is None else self.mask & ~pending
+        x = jnp.where(self.mask[:, None], self.x, 0)
+        return History(x, jnp.where(told, jnp.clip(self.y, -LARGEST_Y, LARGEST_Y), 0), self.mask, pending)
 
 
 def _check(values: Array, rule: str, holds: Callable[[np.ndarray], np.ndarray]) -> None:

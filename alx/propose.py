@@ -16,7 +16,7 @@ from jax import Array
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
-from alx.belief import Belief, Mixture, believe, expect, likely, mean_and_variance
+from alx.belief import Belief, Mixture, believe, likely, mean_and_variance, with_pending
 from alx.belief.places import FIRST, describe, first_places, grid_places, places_around
 from alx.history import History
 from alx.network.batched import apply_one
@@ -35,11 +35,8 @@ __all__ = [
     "propose_from_pool",
     "score_places",
     "soften",
-    "with_pending",
 ]
 
-# Training never sees an output this far out; beyond it the answer would mean nothing.
-LARGEST_Y = 10.0
 CHUNK = 32  # experiments at once under `vmap` on a CPU
 LARGEST_POOL, POOL_GRID = 1024, 256  # places scored at once, and those the variance is averaged over
 
@@ -81,36 +78,22 @@ def _remaining(history: History, remaining: ArrayLike | None) -> Array:
 def _propose(policy: Policy, history: History, remaining: ArrayLike | None) -> Array:
     if isinstance(policy.config, JudgeConfig):
         return _query(policy, history, _remaining(history, remaining))
-    history = _clean(history)
+    history = history.cleaned()
     if history.pending is not None:
         history = history._replace(y=_imputed(history))
     return apply_one(policy.config, policy.params, history.x.T, history.y, history.mask)
 
 
 def _from_nothing(policy: Policy, history: History, remaining: Array) -> Array:
-    return decide(policy, _mixture(_clean(history)), remaining)
+    return decide(policy, _mixture(history.cleaned()), remaining)
 
 
 _query = in_chunks(_from_nothing, CHUNK)
 
 
-def _clean(history: History) -> History:
-    """Whatever is written in the padding, even NaN, must not reach the sums; nor the y of pending points."""
-    pending = None if history.pending is None else history.pending & history.mask
-    told = history.mask if pending is None else history.mask & ~pending
-    x = jnp.where(history.mask[:, None], history.x, 0)
-    y = jnp.where(told, jnp.clip(history.y, -LARGEST_Y, LARGEST_Y), 0)
-    return History(x, y, history.mask, pending)
-
-
 def _mixture(history: History) -> Mixture:
     mixture = likely(believe(history))
     return mixture if history.pending is None else with_pending(mixture, history.x, history.pending)
-
-
-def with_pending(mixture: Mixture, x: Array, pending: Array) -> Mixture:
-    """With those of the points ``x [m, D]`` that are pending ``[m]``."""
-    return jax.lax.scan(lambda m, row: (expect(m, *row), None), mixture, (x, pending))[0]
 
 
 def _imputed(history: History) -> Array:
@@ -229,7 +212,7 @@ def _best_of_pool(
     policy: Policy, history: History, pool: Array, available: Array, remaining: ArrayLike | None
 ) -> Array:
     """Of a large pool some points all over it are scored first, then those around the best of them."""
-    left, mixture = _remaining(history, remaining), _mixture(_clean(history))
+    left, mixture = _remaining(history, remaining), _mixture(history.cleaned())
     # The available points, evenly in their order in the pool; the variance is averaged over all of it.
     order, number = jnp.argsort(~available, stable=True), available.sum()
     size = min(len(pool), LARGEST_POOL)

@@ -8,7 +8,7 @@ they say of a place is what the policy judges it by (`places`). For predictions 
 
 from alx.belief.bank import LIKELY, MEAN, PRIOR_SQUARE, Bank, bank
 from alx.belief.belief import Belief, add, believe, empty, evidence, with_outputs
-from alx.belief.mixture import Mixture, covariance, expect, likely, mean_and_variance, moments
+from alx.belief.mixture import Mixture, covariance, expect, likely, mean_and_variance, moments, with_pending
 from alx.belief.refine import refine
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "moments",
     "refine",
     "with_outputs",
+    "with_pending",
 ]

@@ -18,6 +18,7 @@ __all__ = [
     "likely",
     "mean_and_variance",
     "moments",
+    "with_pending",
 ]
 
 
@@ -88,6 +89,11 @@ def expect(mixture: Mixture, x: Array, wanted: Array | bool = True) -> Mixture:
     )
 
 
+def with_pending(mixture: Mixture, x: Array, pending: Array) -> Mixture:
+    """With those of the points ``x [m, D]`` that are pending ``[m]``."""
+    return jax.lax.scan(lambda m, row: (expect(m, *row), None), mixture, (x, pending))[0]
+
+
 def cross_covariance(mixture: Mixture, at: Array) -> Array:
     """k(x, at) / s2 of the points and places ``at [m, D]`` -> ``[L, N, m]``, 0 in rows without a point."""
     return jnp.where(mixture.mask[:, None], covariance(mixture, mixture.x, at), 0.0)
@@ -102,7 +108,8 @@ def moments(mixture: Mixture, at: Array) -> tuple[Array, Array, Array]:
     """Means ``[L, m]`` and variances over the signal's ``[L, m]`` at places, and W k(x, at) ``[L, N, m]``."""
     white_cross = algebra.times(mixture.whitening, cross_covariance(mixture, at))
     means = jnp.einsum("lnm,ln->lm", white_cross, mixture.white)
-    return means, jnp.maximum(1 + MEAN - jnp.square(white_cross).sum(1), 1e-5), white_cross
+    least = 1e-5 if means.dtype == jnp.float32 else 1e-10  # what the precision leaves of a difference
+    return means, jnp.maximum(1 + MEAN - jnp.square(white_cross).sum(1), least), white_cross
 
 
 def mean_and_variance(mixture: Mixture, at: Array) -> tuple[Array, Array]:

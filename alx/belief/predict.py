@@ -1,4 +1,9 @@
-"""What is predicted of f: a Student t around the model's mean, its deviation calibrated by a policy."""
+"""What is predicted of f: a Student t around the model's mean, and the error of that mean over the domain.
+
+With a policy both are calibrated, see `alx.network.deviation`.
+"""
+
+from typing import TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -9,13 +14,17 @@ from alx.belief.belief import Belief
 from alx.belief.mixture import Mixture, mean_and_variance
 from alx.belief.places import describe, grid_places
 from alx.belief.refine import refine
+from alx.network.deviation import FREEDOM, Calibration
 from alx.network.policy import Policy, deviation
 from alx.network.score_network import JudgeConfig
+from alx.network.sight import Scene
 
-__all__ = ["FLOOR", "FREEDOM", "interval", "predict"]
+__all__ = ["error", "interval", "log_error", "log_scale", "predict", "seen", "t_quantile"]
 
-FREEDOM = 6.0  # degrees of freedom of the Student t of predictions
-FLOOR = 1e-4  # of their squared scale: what float32 can tell
+FLOOR, FLOOR_DOUBLE = 1e-4, 1e-8  # of the variance: what float32 and float64 can tell
+# The scale of log(estimated error / true one) is this over the root of the number of points where no policy
+# says it.
+LOG_SPREAD = 2.0
 
 
 def predict(belief: Belief | Mixture, x: Array, policy: Policy | None = None) -> tuple[Array, Array]:
@@ -26,42 +35,99 @@ def predict(belief: Belief | Mixture, x: Array, policy: Policy | None = None) ->
         x: places in the unit cube.
         policy: with the general policy the deviation is the calibrated one.
     """
-    mean, scale = _location_and_scale(belief, x, policy)
-    return mean, scale * (FREEDOM / (FREEDOM - 2)) ** 0.5
+    mean, scale, freedom = _student(_model(belief), x, policy)
+    return mean, scale * jnp.sqrt(freedom / (freedom - 2))
 
 
 def interval(
-    belief: Belief | Mixture, x: Array, level: Array | float, policy: Policy | None = None
+    belief: Belief | Mixture, x: Array, level: Array | float = 0.9, policy: Policy | None = None
 ) -> tuple[Array, Array]:
     """Low and high ends ``[m]`` that f lies between with the probability ``level`` at places ``x [m, D]``."""
-    mean, scale = _location_and_scale(belief, x, policy)
-    width = scale * _t_quantile(0.5 + 0.5 * jnp.asarray(level))
+    mean, scale, freedom = _student(_model(belief), x, policy)
+    width = scale * t_quantile(0.5 + 0.5 * jnp.asarray(level), freedom)
     return mean - width, mean + width
 
 
-def _location_and_scale(belief: Belief | Mixture, x: Array, policy: Policy | None) -> tuple[Array, Array]:
-    """Of the Student t with FREEDOM degrees of freedom that f is predicted by."""
-    mixture = refine(belief) if isinstance(belief, Belief) else belief
-    mean, variance = mean_and_variance(mixture, x)
-    square = variance + FLOOR
-    if policy is None or not isinstance(policy.config, JudgeConfig):
-        # So that the standard deviation is that of the mixture.
-        return mean, jnp.sqrt(square * (FREEDOM - 2) / FREEDOM)
+def error(
+    belief: Belief | Mixture, x: Array, there: Array | None = None, policy: Policy | None = None
+) -> tuple[Array, Array]:
+    """The root-mean-square error of the mean over a domain, and how far the log of that may be off: the scale
+    of a Student t with `FREEDOM` degrees of freedom.
+
+    Args:
+        belief: as in `predict`.
+        x: places ``[m, D]`` all over the domain.
+        there: which of them belong to it ``[m]``; all by default.
+        policy: with the general policy both are calibrated.
+    """
+    mixture, there = _model(belief), jnp.ones(len(x), bool) if there is None else there
+    if not _calibrates(policy):
+        _, square = _mean_and_square(mixture, x)
+        return _pooled(square, there), LOG_SPREAD / jnp.sqrt(jnp.maximum(mixture.told.sum(), 1))
+    scene, _, square = seen(mixture, x, there)
+    found = deviation(policy.params, policy.config, scene)
+    return jnp.exp(log_error(square, there, found)), jnp.exp(found.log_spread)
+
+
+def seen(mixture: Mixture, x: Array, there: Array) -> tuple[Scene, Array, Array]:
+    """Places ``[m, D]`` as a policy sees them, and the mixture's own mean and variance of f there ``[m]``."""
     grid = grid_places(x.shape[1])
-    # It was trained on the last query of experiments, and is asked so.
-    scene = describe(mixture, jnp.ones(()), x, jnp.ones(len(x), bool), grid, jnp.ones(len(grid), bool))
-    return mean, jnp.sqrt(square) * jnp.exp(deviation(policy.params, policy.config, scene))
+    # Asked as before the last query.
+    scene = describe(mixture, jnp.ones(()), x, there, grid, jnp.ones(len(grid), bool))
+    return scene, *_mean_and_square(mixture, x)
 
 
-def _t_quantile(p: Array) -> Array:
+def log_scale(square: Array, found: Calibration) -> Array:
+    """log of the scale of the Student t of f ``[m]``, of its variance under the mixture."""
+    return 0.5 * jnp.log(square) + found.log_factor
+
+
+def log_error(square: Array, there: Array, found: Calibration) -> Array:
+    """log of the root-mean-square error over the places that are there."""
+    # The scale of a place is trained by what was found there, and by the error only a factor for all of them.
+    scale = jax.lax.stop_gradient(log_scale(square, found))
+    return jnp.log(_pooled(jnp.exp(2 * scale), there)) + found.log_error
+
+
+def _pooled(square: Array, there: Array) -> Array:
+    """The root of the mean of the squares ``[m]`` that are there."""
+    return jnp.sqrt(jnp.where(there, square, 0).sum() / jnp.maximum(there.sum(), 1))
+
+
+def _mean_and_square(mixture: Mixture, x: Array) -> tuple[Array, Array]:
+    """Mean and variance of f ``[m]`` under the mixture, the latter not below what the precision can tell."""
+    mean, variance = mean_and_variance(mixture, x)
+    return mean, variance + (FLOOR if variance.dtype == jnp.float32 else FLOOR_DOUBLE)
+
+
+def _model(belief: Belief | Mixture) -> Mixture:
+    return refine(belief) if isinstance(belief, Belief) else belief
+
+
+def _calibrates(policy: Policy | None) -> TypeGuard[Policy]:
+    return policy is not None and isinstance(policy.config, JudgeConfig)
+
+
+def _student(mixture: Mixture, x: Array, policy: Policy | None) -> tuple[Array, Array, Array]:
+    """Location, scale and degrees of freedom of the Student t that f is predicted by."""
+    if not _calibrates(policy):
+        mean, square = _mean_and_square(mixture, x)
+        # So that the standard deviation is that of the mixture.
+        return mean, jnp.sqrt(square * (FREEDOM - 2) / FREEDOM), jnp.full_like(square, FREEDOM)
+    scene, mean, square = seen(mixture, x, jnp.ones(len(x), bool))
+    found = deviation(policy.params, policy.config, scene)
+    return mean, jnp.exp(log_scale(square, found)), found.freedom
+
+
+def t_quantile(p: Array, freedom: Array) -> Array:
     """The quantile of the Student t, p >= 1/2, by bisection of its distribution function."""
 
     def halve(_, ends):
         low, high = ends
         middle = 0.5 * (low + high)
-        below = 1 - 0.5 * betainc(FREEDOM / 2, 0.5, FREEDOM / (FREEDOM + jnp.square(middle))) < p
+        below = 1 - 0.5 * betainc(freedom / 2, 0.5, freedom / (freedom + jnp.square(middle))) < p
         return jnp.where(below, middle, low), jnp.where(below, high, middle)
 
     # A loop of the program: written out it would be forty programs, and a hundred megabytes.
-    low, high = jax.lax.fori_loop(0, 40, halve, (jnp.zeros_like(p), jnp.full_like(p, 100.0)))
+    low, high = jax.lax.fori_loop(0, 40, halve, (jnp.zeros_like(freedom), jnp.full_like(freedom, 100.0)))
     return 0.5 * (low + high)

@@ -14,12 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from alx import belief as beliefs
-from alx.belief.predict import interval, predict
+from alx.belief.predict import error, interval, predict
 from alx.history import History
 from alx.io.store import fingerprint
 from alx.network.policy import Policy
 from alx.network.score_network import JudgeConfig
-from alx.propose import decide, propose, score_places, with_pending
+from alx.propose import decide, propose, score_places
 
 __all__ = [
     "Compiled",
@@ -50,6 +50,7 @@ class Compiled(NamedTuple):
         propose: ``History`` -> the next input by the rule of a paper's policy ``[D]``.
         predict: model, x ``[m, E]`` -> mean, sd.
         interval: model, x ``[m, E]``, level -> low, high.
+        error: model, places ``[m, E]``, which are there ``[m]`` -> rmse, scale of its log.
     """
 
     believe: Callable[..., Any]
@@ -60,6 +61,7 @@ class Compiled(NamedTuple):
     propose: Callable[..., Any]
     predict: Callable[..., Any]
     interval: Callable[..., Any]
+    error: Callable[..., Any]
 
 
 def compiled(policy: Policy, groups: tuple[int, ...]) -> Compiled:
@@ -88,7 +90,7 @@ def _compile(key: _Key) -> Compiled:
         return belief, beliefs.likely(belief)
 
     def decide_anew(mixture, pending, waits, left, rounding):
-        mixture = with_pending(mixture, pending, waits)
+        mixture = beliefs.with_pending(mixture, pending, waits)
         x = decide(policy, mixture, left)
         same = (jnp.abs(mixture.x - x) <= rounding).all(1) & mixture.mask
         return jnp.append(x, same.any())  # in one array, which is faster to fetch than two
@@ -100,12 +102,13 @@ def _compile(key: _Key) -> Compiled:
         jax.jit(decide_anew),
         jax.jit(
             lambda mixture, pending, waits, *rest: score_places(
-                policy, with_pending(mixture, pending, waits), *rest
+                policy, beliefs.with_pending(mixture, pending, waits), *rest
             )
         ),
         jax.jit(lambda history: propose(policy, history)),
         _in_double(lambda model, x: predict(model, x, policy)),
         _in_double(lambda model, x, level: interval(model, x, level, policy)),
+        _in_double(lambda model, x, there: error(model, x, there, policy)),
     )
 
 

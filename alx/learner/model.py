@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from alx.history import LARGEST_Y
 from alx.learner.compiled import Compiled, history, padded
 from alx.learner.standardise import Scale, scale, standardise
 
@@ -20,13 +21,8 @@ __all__ = [
     "update",
 ]
 
-# Training never sees an output this far out; beyond it a judgement would mean nothing.
-LARGEST_Y = 10.0
 SMALLEST_BLOCK, LARGEST_BLOCK = 64, 1024  # points predicted at once: few sizes, so that few are compiled
-# The deviation of log(estimated error / true one) is this over the root of the number of points: measured by
-# benchmarks.studies.coverage with one to three inputs, uniform points and queries of the policy.
-LOG_SPREAD = 2.0
-NORMAL_90 = 1.6449  # 90 % of a normal distribution lie within this many deviations
+T_90 = 1.9432  # 90 % of a Student t with FREEDOM degrees of freedom lie within this many scales
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,14 +126,14 @@ def kernels(one: OutputBelief, groups: tuple[int, ...], widths: np.ndarray) -> K
 def estimate_error(one: OutputBelief, places: np.ndarray) -> ErrorEstimate:
     """The error over embedded places ``[m, E]`` of the whole domain.
 
-    The expected squared error is the mean predictive variance of the function, without the noise of
-    measurements. How far its root is off was measured, on functions of many kinds.
+    It is against the function itself, without the noise of measurements.
     """
-    _, sd = predict(one, places)
-    rmse = float(np.sqrt(np.mean(np.square(sd))))
+    size = -(-len(places) // SMALLEST_BLOCK) * SMALLEST_BLOCK
+    rmse, spread = map(float, one.run.error(one.model, padded(places, size), np.arange(size) < len(places)))
+    rmse *= one.scale.spread
     if not np.isfinite(rmse):
         return ErrorEstimate(rmse, 0.0, rmse)
-    factor = float(np.exp(NORMAL_90 * LOG_SPREAD / np.sqrt(max(len(one.y), 1))))
+    factor = float(np.exp(T_90 * spread))
     return ErrorEstimate(rmse, rmse / factor, rmse * factor)
 
 

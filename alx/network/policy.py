@@ -16,6 +16,7 @@ import jax
 from flax import nnx, struct
 from jax import Array
 
+from alx.network.deviation import Calibration
 from alx.network.paper import PaperNetwork
 from alx.network.score_network import Judge, JudgeConfig
 from alx.network.sight import Scene
@@ -90,8 +91,8 @@ def score(params: Params, config: JudgeConfig, scene: Scene) -> Array:
     return _network(params, config)(scene)
 
 
-def deviation(params: Params, config: JudgeConfig, scene: Scene) -> Array:
-    """log of the factor ``[C]`` by which the belief's deviation is calibrated at each place."""
+def deviation(params: Params, config: JudgeConfig, scene: Scene) -> Calibration:
+    """How the belief's deviation is calibrated at each place of a scene, and its error over all of them."""
     return _network(params, config).deviation(scene)
 
 

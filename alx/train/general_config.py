@@ -5,14 +5,13 @@ from typing import Any, NamedTuple
 
 from alx.network.score_network import JudgeConfig
 from alx.train.prior import PRIORS, Prior
-from alx.train.serial import LogUniform
 
 __all__ = ["GeneralConfig", "Shape", "default", "with_steps"]
 
 RANGES = ("dim", "T", "n_init")
+DIMS, SIZES = 6, 3  # numbers of inputs and of points that stand for a range
 LARGEST_SIZE = 40  # points in simulated experiments; more of them cost much and teach little more
 JUDGE = JudgeConfig()
-PRIOR = dataclasses.replace(PRIORS["unit"], lengthscale=LogUniform(0.08, 4.0))  # what the bank covers
 
 
 class Shape(NamedTuple):
@@ -40,8 +39,7 @@ class GeneralConfig:
         steps: how many steps for the judge.
         deviation_steps: how many more for the calibrated deviation.
         lr: initial learning rate.
-        decay: what is left of the learning rate after every 50 steps of the judge; it falls as far for the
-            deviation.
+        left: what is left of the learning rate at the end of the judge's steps, and again of the deviation's.
         clip: largest global norm of a gradient.
         seed: seed of everything random.
     """
@@ -50,7 +48,7 @@ class GeneralConfig:
     T: tuple[int, ...]
     n_init: tuple[int, ...] = (1,)
     judge: JudgeConfig = JUDGE
-    prior: Prior = PRIOR
+    prior: Prior = PRIORS["general"]
     forms: float = 0.4
     outliers: float = 0.08
     start: str | None = None
@@ -59,7 +57,7 @@ class GeneralConfig:
     steps: int = 300
     deviation_steps: int = 300
     lr: float = 2e-3
-    decay: float = 0.6
+    left: float = 0.05
     clip: float = 1.0
     seed: int = 0
 
@@ -79,18 +77,20 @@ class GeneralConfig:
         for name in ("forms", "outliers"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be a share between 0 and 1, got {getattr(self, name)}")
-        if not 0 < self.decay <= 1:
-            raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
+        if not self.steps + self.deviation_steps:
+            raise ValueError("steps and deviation_steps must not both be 0: there is nothing to train")
+        if not 0 < self.left <= 1:
+            raise ValueError(f"left must be above 0 and at most 1, got {self.left}")
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed must be between 0 and 2^32 - 1, got {self.seed}")
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """Of a range a few numbers stand for all: the steps take turns, and each is compiled."""
-        dims = _some(self.dim[0], self.dim[-1], 4)
+        dims = _some(self.dim[0], self.dim[-1], DIMS)
         # Even the smallest has room for as many given points as queries, where so many may be given.
         least = self.T[0] + max(self.n_init[0], min(self.T[0], self.n_init[-1]))
-        sizes = _some(least, min(self.T[-1] + self.n_init[-1], max(least, LARGEST_SIZE)), 3)
+        sizes = _some(least, min(self.T[-1] + self.n_init[-1], max(least, LARGEST_SIZE)), SIZES)
         return tuple(Shape(d, size) for size in sizes for d in dims)
 
     @property
@@ -129,7 +129,5 @@ def default(dim: tuple[int, ...], T: tuple[int, ...], n_init: tuple[int, ...] = 
 
 
 def with_steps(config: GeneralConfig, steps: int) -> GeneralConfig:
-    """With another number of steps, at the end of which a twentieth of the learning rate is left."""
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, got {steps}")
-    return dataclasses.replace(config, steps=steps, deviation_steps=steps, decay=0.05 ** (50 / steps))
+    """With so many steps for the judge, and half as many, which take as long, for the deviation."""
+    return dataclasses.replace(config, steps=steps, deviation_steps=steps // 2 or config.deviation_steps)

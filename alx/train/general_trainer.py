@@ -1,6 +1,7 @@
 """The trainer of the general policy: the judge first, then the calibrated deviation."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,8 @@ from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from alx.network.policy import Params, Policy, init
-from alx.train import calibrate
+from alx.train import calibrate_step
+from alx.train.calibrate_step import UPDATES
 from alx.train.general import best_kernels, chunk_gradient, losses, play, simulate
 from alx.train.general_config import GeneralConfig, Shape
 from alx.train.step import AXIS, EPOCH, State, compiler_options, share
@@ -43,8 +45,8 @@ class GeneralTrainer:
     @property
     def phases(self) -> list[tuple[str, int]]:
         """What is minimised, each up to a step."""
-        deviation = [("deviation", self.steps)] if self.config.deviation_steps else []
-        return [("error", self.config.steps), *deviation]
+        judge = [("error", self.config.steps)] if self.config.steps else []
+        return [*judge, *([("deviation", self.steps)] if self.config.deviation_steps else [])]
 
     def policy(self, params: Params) -> Policy:
         return Policy(params, self.config.judge)
@@ -58,15 +60,15 @@ class GeneralTrainer:
 
     def make_step(self, mesh: Mesh) -> Callable[[State], tuple[State, dict[str, Array]]]:
         """The steps take turns with the shapes; each is compiled when it is first needed."""
-        compiled, shapes = {}, (self.config.judge_shapes, self.config.shapes)
+        shapes = self.config.judge_shapes
+        compiled = functools.cache(functools.partial(_compile, self.config, mesh))
+        calibrate = calibrate_step.make_step(self.config, mesh, optimizer(self.config, deviation=True))
 
         def step(state: State) -> tuple[State, dict[str, Array]]:
             number = int(state.step)
-            deviation = number >= self.config.steps
-            which = deviation, shapes[deviation][number % len(shapes[deviation])]
-            if which not in compiled:
-                compiled[which] = _compile(self.config, mesh, *which)
-            return jax.block_until_ready(compiled[which](state))
+            if number >= self.config.steps:
+                return calibrate(state)
+            return jax.block_until_ready(compiled(shapes[number % len(shapes)])(state))
 
         return step
 
@@ -95,11 +97,10 @@ def _split(params: Params) -> tuple[Params, Params]:
 
 
 def optimizer(config: GeneralConfig, deviation: bool = False) -> optax.GradientTransformation:
-    """RAdam with clipped gradients and staircase decay, as far for the deviation, in its own steps."""
-    decay = config.decay
-    if deviation and config.deviation_steps:
-        decay **= config.steps / config.deviation_steps
-    schedule = optax.exponential_decay(config.lr, EPOCH, decay, staircase=True)
+    """RAdam with clipped gradients; the rate falls every epoch of the judge's steps or of the deviation's."""
+    steps, updates = (config.deviation_steps, UPDATES) if deviation else (config.steps, 1)
+    decay = config.left ** (EPOCH / max(steps, 1))
+    schedule = optax.exponential_decay(config.lr, EPOCH * updates, decay, staircase=True)
     return optax.chain(optax.clip_by_global_norm(config.clip), optax.radam(schedule))
 
 
@@ -134,21 +135,16 @@ def _validate(params: Params, config: GeneralConfig, shape: Shape) -> Array:
     return losses(config, case, kernels, played.x)
 
 
-def _deviation_gradient(params: Params, config: GeneralConfig, shape: Shape, key: Array):
-    seen = calibrate.examples(params, config, shape, key)
-    return jax.value_and_grad(calibrate.loss)(params, config, *seen)
-
-
-def _compile(config: GeneralConfig, mesh: Mesh, deviation: bool, shape: Shape):
+def _compile(config: GeneralConfig, mesh: Mesh, shape: Shape):
     """A step on experiments of one shape: the devices share its chunks, and their number changes nothing."""
-    transform, number = optimizer(config, deviation), -(-config.batch // config.chunk)
+    transform, number = optimizer(config), -(-config.batch // config.chunk)
     key = jax.random.fold_in(jax.random.key(config.seed), 1)
-    chunk = _deviation_gradient if deviation else chunk_gradient
 
     def mean_gradient(params: Params, step: Array):
         def add_chunk(index: Array, total):
             own = jax.random.fold_in(jax.random.fold_in(key, step), index)
-            return jax.tree.map(lambda t, v: t + v / number, total, chunk(params, config, shape, own))
+            found = chunk_gradient(params, config, shape, own)
+            return jax.tree.map(lambda t, v: t + v / number, total, found)
 
         zero = jax.tree.map(jnp.zeros_like, (jnp.zeros(()), params))
         return jax.lax.psum(jax.lax.fori_loop(*share(number, mesh), add_chunk, zero), AXIS)
@@ -161,11 +157,10 @@ def _compile(config: GeneralConfig, mesh: Mesh, deviation: bool, shape: Shape):
             out_specs=PartitionSpec(),
             check_vma=False,  # no derivative goes through this
         )(state.params, state.step)
-        parts, own = [*_split(state.params)], _split(gradient)[deviation]
-        updates, inner = transform.update(own, state.optimizer[deviation], parts[deviation])
-        parts[deviation] = optax.apply_updates(parts[deviation], updates)
-        optimizers = tuple(inner if i == deviation else state.optimizer[i] for i in (0, 1))
-        params = {**parts[0], "deviation": parts[1]}
-        return State(params, optimizers, state.step + 1), {"loss": loss, "norm": optax.tree.norm(own)}
+        (judge, deviation), (own, _) = _split(state.params), _split(gradient)
+        updates, inner = transform.update(own, state.optimizer[0], judge)
+        params = {**optax.apply_updates(judge, updates), "deviation": deviation}
+        metrics = {"loss": loss, "norm": optax.tree.norm(own)}
+        return State(params, (inner, state.optimizer[1]), state.step + 1), metrics
 
     return jax.jit(step, donate_argnums=0, compiler_options=compiler_options())

@@ -6,8 +6,9 @@ A kernel is k(x, x') = s(x) k0(w(x), w(x')) s(x') with a stationary ARD kernel k
 w(x) = x. The `nonstationary` prior makes functions that are not the same everywhere: s is a bump, so that
 the amplitude varies over the domain, and w the cdf of a Kumaraswamy distribution per input, so that the
 lengthscale does. The `broad` prior covers the others and adds oscillations, as in seasons and resonances: its
-k0 may carry a factor cos(f . (x - x')). The `unit` prior, the default of training, is `broad` with functions
-of unit variance over the domain, as outputs have when they are standardised.
+k0 may carry a factor cos(f . (x - x')). The `unit` prior is `broad` with functions
+of unit variance over the domain, as outputs have when they are standardised. The `general` prior, that of the
+general policy, is `unit` with the lengthscales that the belief's bank of kernels covers.
 """
 
 import dataclasses
@@ -171,6 +172,7 @@ PRIORS: dict[str, Prior] = {
     ),
 }
 PRIORS["unit"] = dataclasses.replace(PRIORS["broad"], standardised=True)
+PRIORS["general"] = dataclasses.replace(PRIORS["unit"], lengthscale=LogUniform(0.08, 4.0))
 CYCLES = 4.0  # over the domain, at most, in all inputs together: what a budget of some tens can resolve
 RADIUS = dist.Uniform(0.12, 0.5)  # of the bump, from a corner of the domain to most of it
 SHAPE = LogUniform(0.5, 2.0)  # of the Kumaraswamy cdf, so that lengthscales vary by some factors

@@ -27,7 +27,6 @@ from alx.train import simulate as simulation
 from alx.train.posterior import gram, posterior
 from alx.train.prior import PRIORS, Theta
 from alx.train.rollout import Trajectory
-from alx.train.serial import LogUniform
 from alx.train.simulate import Batch, Simulation
 from benchmarks.evaluation.methods import generator
 from benchmarks.evaluation.statistics import standard_error
@@ -37,7 +36,7 @@ from benchmarks.studies.regimes_methods import REGIMES, Choose, Regime, State, s
 
 __all__ = ["PRIOR", "belief_mean", "clairvoyant", "compare", "errors", "reduction", "share", "simulate"]
 
-PRIOR = dataclasses.replace(PRIORS["unit"], lengthscale=LogUniform(0.08, 4.0))
+PRIOR = PRIORS["general"]
 PLACES, GRID = 128, 128
 Mean = Callable[[Array, Array, Array], Array]
 TOGETHER = 50  # experiments at a time, for the bank of kernels of each takes memory

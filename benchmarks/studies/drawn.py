@@ -10,11 +10,10 @@ from alx.train import functions
 from alx.train.prior import PRIORS, Prior, sample
 from benchmarks.evaluation.tasks import Function, Task, from_function
 from benchmarks.studies import families
-from benchmarks.studies.clairvoyant import PRIOR
 
 __all__ = ["NAMES", "draw"]
 
-SIMULATED: dict[str, Prior] = {"simulated": PRIOR, "simulated-paper": PRIORS["paper"]}
+SIMULATED: dict[str, Prior] = {"simulated": PRIORS["general"], "simulated-paper": PRIORS["paper"]}
 NAMES = (*SIMULATED, *families.FAMILIES)
 BLOCK = 1024  # points evaluated at once, so that one size is compiled
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,11 +10,13 @@ import pytest
 from random_policy import random_policy
 from scipy.stats import t as student
 
-from alx.belief.predict import FLOOR
+from alx.network.deviation import SPREAD
 from alx.network.policy import init
 from alx.network.sight import Scene
 from alx.train import calibrate, general, general_config
 from alx.train.general_config import GeneralConfig, Shape, default, with_steps
+from alx.train.general_trainer import GeneralTrainer
+from alx.train.step import make_mesh
 
 SHAPE = Shape(1, 4)
 CONFIG = GeneralConfig(dim=(1,), T=(3,), n_init=(1,), batch=2, chunk=2, steps=2, deviation_steps=1)
@@ -60,9 +63,12 @@ def test_given_points_have_no_gradient_and_are_those_of_the_simulation():
     assert ((played.x >= 0) & (played.x <= 1)).all()
 
 
-def test_the_loss_of_the_deviation_is_minus_the_log_density_of_a_student_t():
-    policy = random_policy()
-    zero = jax.tree.map(jnp.zeros_like, policy.params)  # a factor of one
+def test_the_loss_of_the_deviation_is_minus_the_log_densities_of_student_t():
+    """That of the truth at each place, and that of the log of its root-mean-square error."""
+    params = random_policy().params
+    last = {"kernel": jnp.zeros((CONFIG.judge.width, 2)), "bias": jnp.array([0.3, 0.0])}
+    whole = {"kernel": jnp.zeros((CONFIG.judge.width, 2)), "bias": jnp.array([-0.2, 0.1])}
+    params = {**params, "deviation": {**params["deviation"], "last": last, "whole": whole}}
     scene = Scene(
         jnp.zeros((1, 3, 16)),
         jnp.zeros((1, 3)),
@@ -71,17 +77,62 @@ def test_the_loss_of_the_deviation_is_minus_the_log_density_of_a_student_t():
         jnp.ones((1, 4), bool),
         jnp.ones((1, 3), bool),
     )
-    mean, variance, truth = jnp.array([[0.0, 1.0, 2.0]]), jnp.array([[1.0, 0.2, 3.0]]), jnp.ones((1, 3))
-    found = calibrate.loss(zero, CONFIG, scene, mean, variance, truth)
-    scale = np.sqrt(np.asarray(variance) + FLOOR)
-    density = student.logpdf((np.asarray(truth) - np.asarray(mean)) / scale, 6) - np.log(scale)
-    np.testing.assert_allclose(found, -(density.mean() - student.logpdf(0, 6)), atol=1e-5)
+    mean, variance, truth = np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.2, 3.0]), np.ones(3)
+    found = calibrate.loss(params, CONFIG, scene, *(jnp.asarray(a[None]) for a in (mean, variance, truth)))
+    scale = np.exp(0.3) * np.sqrt(variance)
+    places = student.logpdf(truth, 6, mean, scale).mean()
+    actual, estimate = (0.5 * np.log(np.square(each).mean()) for each in (truth - mean, scale))
+    error = student.logpdf(actual, 6, estimate - 0.2, np.exp(0.1) * SPREAD)
+    np.testing.assert_allclose(found, -(places + error), rtol=1e-5)
+
+
+def test_examples_are_what_a_learner_sees():
+    """Outputs by their own mean and deviation, the model in double precision, and the truth in that scale."""
+    found = jax.jit(lambda key: calibrate.examples(random_policy().params, CONFIG, SHAPE, key))
+    drawn = [found(jax.random.key(seed)) for seed in range(24)]
+    scene, mean, variance, truth = jax.tree.map(lambda *each: np.concatenate(each), *drawn)
+    assert mean.dtype == variance.dtype == scene.features.dtype == np.float32
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((scene, mean, variance, truth)))
+    assert set(scene.mask.sum(1)) == {1, 2, 3, 4}
+    outputs = [y[mask] for y, mask in zip(scene.points[:, :, 4], scene.mask, strict=True) if mask.sum() > 1]
+    own = [abs(y.mean()) < 1e-3 and abs(y.std(ddof=1) - 1) < 1e-3 for y in outputs]
+    assert pytest.approx(np.mean(own), abs=0.2) == 1 - calibrate.KNOWN
+    # From several points f is told better than not at all.
+    off = np.square(truth - mean)[scene.mask.sum(1) == 4]
+    assert np.median(off) < np.median(np.square(truth))
+
+
+def test_noise_is_taken_away_from_some_experiments():
+    many = dataclasses.replace(CONFIG, chunk=400)
+    case = general.simulate(jax.random.key(0), many, SHAPE, 400)
+    quiet = calibrate.quieten(jax.random.key(1), case).simulation.noise / case.simulation.noise
+    assert (quiet == 0).all(0).mean() == pytest.approx(calibrate.EXACT, abs=0.05)
+    assert ((quiet > 0) & (quiet < 1)).all(0).mean() == pytest.approx(calibrate.QUIET, abs=0.05)
+    assert quiet[quiet > 0].min() >= 0.99 * calibrate.LEAST_NOISE
+
+
+def test_a_resumed_step_of_the_deviation_is_the_same():
+    """What was drawn before the stop is drawn again; the judge stays as it is."""
+    config = dataclasses.replace(CONFIG, T=(2, 3), steps=0, deviation_steps=4)
+    trainer = GeneralTrainer(config)
+    mesh = make_mesh()
+    states = [trainer.initial_state(mesh, None)]
+    step = trainer.make_step(mesh)
+    for _ in range(3):
+        states.append(step(states[-1])[0])
+    again, metrics = trainer.make_step(mesh)(states[2])
+    assert int(again.step) == 3
+    assert np.isfinite(metrics["loss"])
+    chex.assert_trees_all_close(again, states[3], atol=1e-6)
+    before, after = states[0].params, states[3].params
+    chex.assert_trees_all_equal(*({k: v for k, v in p.items() if k != "deviation"} for p in (before, after)))
+    assert np.abs(after["deviation"]["last"]["bias"] - before["deviation"]["last"]["bias"]).max() > 0
 
 
 def test_shapes_of_a_range_cover_it_and_one_case_is_one_shape():
     assert default((2,), (20,)).shapes == (Shape(2, 21),)
     config = default((1, 6), (5, 60), (0, 30))
-    assert {shape.dim for shape in config.shapes} == {1, 2, 3, 6}
+    assert {shape.dim for shape in config.shapes} == {1, 2, 3, 4, 6}
     assert min(s.capacity for s in config.shapes) == 10  # five given points and five queries
     assert max(s.capacity for s in config.shapes) == general_config.LARGEST_SIZE
     assert set(config.shapes) - set(config.judge_shapes) == {Shape(1, general_config.LARGEST_SIZE)}
@@ -102,7 +153,8 @@ def test_a_config_survives_json():
         ({"n_init": (-1,)}, "n_init must be a whole number of at least 0"),
         ({"batch": 0}, "batch must be at least 1"),
         ({"lr": 0.0}, "lr must be a positive number"),
-        ({"decay": 1.5}, "decay must be above 0 and at most 1"),
+        ({"left": 1.5}, "left must be above 0 and at most 1"),
+        ({"steps": 0, "deviation_steps": 0}, "steps and deviation_steps must not both be 0"),
         ({"seed": -1}, "seed must be between"),
     ],
 )
