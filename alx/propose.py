@@ -16,7 +16,7 @@ from jax import Array
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
-from alx.belief import Belief, Mixture, believe, likely, mean_and_variance, with_pending
+from alx.belief import Belief, Mixture, believe, imputed, likely, with_pending
 from alx.belief.places import FIRST, describe, first_places, grid_places, places_around
 from alx.history import History
 from alx.network.batched import apply_one
@@ -80,7 +80,7 @@ def _propose(policy: Policy, history: History, remaining: ArrayLike | None) -> A
         return _query(policy, history, _remaining(history, remaining))
     history = history.cleaned()
     if history.pending is not None:
-        history = history._replace(y=_imputed(history))
+        history = history._replace(y=imputed(history))
     return apply_one(policy.config, policy.params, history.x.T, history.y, history.mask)
 
 
@@ -94,12 +94,6 @@ _query = in_chunks(_from_nothing, CHUNK)
 def _mixture(history: History) -> Mixture:
     mixture = likely(believe(history))
     return mixture if history.pending is None else with_pending(mixture, history.x, history.pending)
-
-
-def _imputed(history: History) -> Array:
-    """The outputs, and where a point is pending what the belief expects there."""
-    mean, _ = mean_and_variance(likely(believe(history)), history.x)
-    return jnp.where(jnp.asarray(history.pending), mean, history.y)
 
 
 def decide(policy: Policy, mixture: Mixture, remaining: ArrayLike) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 PAGE = Path(__file__).with_name("api.md")
 # Modules whose public names are described besides those of alx itself.
 MODULES = {
-    "alx.belief": ("Mixture", "add", "empty", "expect", "likely", "with_outputs"),
+    "alx.belief": ("Mixture", "add", "empty", "expect", "likely", "with_outputs", "with_pending"),
     "alx.belief.places": ("describe",),
     "alx.propose": ("decide", "score_places"),
     "alx.learner.goals": ("Goal",),

@@ -7,18 +7,16 @@ import jax.numpy as jnp
 from jax import Array
 
 from alx.belief.bank import LIKELY, MEAN, PRIOR_SQUARE, kernel
-from alx.belief.belief import Belief, evidence, new_row
+from alx.belief.belief import Belief, evidence
 from alx.gp import algebra
 
 __all__ = [
     "Mixture",
     "covariance",
     "cross_covariance",
-    "expect",
     "likely",
     "mean_and_variance",
     "moments",
-    "with_pending",
 ]
 
 
@@ -74,24 +72,6 @@ def likely(belief: Belief, number: int = LIKELY) -> Mixture:
         whitening=belief.whitening[best],
         white=white,
     )
-
-
-def expect(mixture: Mixture, x: Array, wanted: Array | bool = True) -> Mixture:
-    """With a pending point ``x [D]``: its place is taken, and no output is known. Nothing unless `wanted`."""
-    cross = cross_covariance(mixture, x[None])[..., 0]
-    row = jnp.argmin(mixture.mask)
-    new, _ = new_row(mixture.whitening, cross, mixture.noise, row)
-    wanted = wanted & ~mixture.mask.all()
-    return mixture._replace(
-        x=mixture.x.at[row].set(jnp.where(wanted, x, mixture.x[row])),
-        mask=mixture.mask.at[row].set(mixture.mask[row] | wanted),
-        whitening=mixture.whitening.at[:, row].set(jnp.where(wanted, new, mixture.whitening[:, row])),
-    )
-
-
-def with_pending(mixture: Mixture, x: Array, pending: Array) -> Mixture:
-    """With those of the points ``x [m, D]`` that are pending ``[m]``."""
-    return jax.lax.scan(lambda m, row: (expect(m, *row), None), mixture, (x, pending))[0]
 
 
 def cross_covariance(mixture: Mixture, at: Array) -> Array:

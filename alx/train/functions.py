@@ -18,9 +18,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from alx.train import interpolate
+from alx.train.covariance import amplitude, spectrum, warp
 from alx.train.interpolate import Interpolant
 from alx.train.prior import Prior, Theta
-from alx.train.prior_kernels import amplitude, spectrum, warp
 
 __all__ = ["FEATURES", "Function", "cos", "draw_function", "evaluate", "features", "window_mean"]
 

@@ -14,8 +14,8 @@ from jax import Array
 
 from alx.gp import algebra as gp
 from alx.gp.lattice import lattice
+from alx.train.covariance import covariance_of_warped
 from alx.train.prior import Prior, Theta
-from alx.train.prior_kernels import covariance_of_warped
 
 __all__ = ["PLACES", "Interpolant", "draw_interpolant", "evaluate"]
 

@@ -13,8 +13,8 @@ from jax import Array
 
 from alx.gp import algebra as gp
 from alx.network.layers import dense
+from alx.train import covariance as kernels
 from alx.train import functions
-from alx.train import prior_kernels as kernels
 from alx.train.functions import Function
 from alx.train.posterior import gram
 from alx.train.prior import Prior

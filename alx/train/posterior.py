@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from alx.gp import algebra as gp
-from alx.train import prior_kernels as kernels
+from alx.train import covariance as kernels
 from alx.train.prior import Prior, Theta
 from alx.train.rollout import Trajectory
 

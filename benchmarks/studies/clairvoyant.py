@@ -22,7 +22,7 @@ import alx
 from alx.gp import algebra
 from alx.io.store import GENERAL
 from alx.network.policy import Policy, PolicyConfig
-from alx.train import prior_kernels as kernels
+from alx.train import covariance as kernels
 from alx.train import simulate as simulation
 from alx.train.posterior import gram, posterior
 from alx.train.prior import PRIORS, Theta

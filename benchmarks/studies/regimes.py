@@ -30,7 +30,7 @@ __all__ = ["Cell", "cells", "experiments", "methods_of", "study"]
 DIMS = (1, 2, 3, 5, 6)
 USUAL = tuple(name for name in REGIMES if name != "130:20")
 BEYOND = (8,)  # inputs: what to expect where nothing was trained is asked for by name, and so is 130:20
-MANY = {2: 100, 3: 100}  # functions of each family; with other numbers of inputs FEW
+MANY = {1: 240, 2: 100, 3: 100}  # functions of each family; with other numbers of inputs FEW
 FEW = 60
 TOGETHER = 20  # experiments between two writes
 OWN = ("alx", "untrained", "blind")

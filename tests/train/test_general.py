@@ -1,12 +1,14 @@
 """Training of the general policy: its shapes, its gradient, and the loss of the deviation."""
 
 import dataclasses
+import functools
 
 import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import Mesh
 from random_policy import random_policy
 from scipy.stats import t as student
 
@@ -16,7 +18,7 @@ from alx.network.sight import Scene
 from alx.train import calibrate, general, general_config
 from alx.train.general_config import GeneralConfig, Shape, default, with_steps
 from alx.train.general_trainer import GeneralTrainer
-from alx.train.step import make_mesh
+from alx.train.step import AXIS, make_mesh
 
 SHAPE = Shape(1, 4)
 CONFIG = GeneralConfig(dim=(1,), T=(3,), n_init=(1,), batch=2, chunk=2, steps=2, deviation_steps=1)
@@ -111,22 +113,54 @@ def test_noise_is_taken_away_from_some_experiments():
     assert quiet[quiet > 0].min() >= 0.99 * calibrate.LEAST_NOISE
 
 
-def test_a_resumed_step_of_the_deviation_is_the_same():
-    """What was drawn before the stop is drawn again; the judge stays as it is."""
-    config = dataclasses.replace(CONFIG, T=(2, 3), steps=0, deviation_steps=4)
-    trainer = GeneralTrainer(config)
-    mesh = make_mesh()
-    states = [trainer.initial_state(mesh, None)]
+@pytest.fixture
+def cheap(monkeypatch):
+    """Examples that cost nothing to draw: random scenes, and a truth beside them."""
+
+    def examples(params, config, shape, key):
+        del params
+        keys, batch = iter(jax.random.split(key, 9)), (config.chunk, 5)
+        normal = functools.partial(jax.random.normal, dtype=jnp.float32)
+        scene = Scene(
+            normal(next(keys), (*batch, 16)),
+            normal(next(keys), batch),
+            jnp.square(normal(next(keys), (config.chunk, 2, 5, shape.capacity))),
+            normal(next(keys), (config.chunk, shape.capacity, 7)),
+            jnp.ones((config.chunk, shape.capacity), bool),
+            jnp.ones(batch, bool),
+        )
+        return scene, jnp.zeros(batch), jnp.ones(batch), 2 * normal(next(keys), batch)
+
+    monkeypatch.setattr(calibrate, "examples", examples)
+
+
+def test_a_resumed_step_of_the_deviation_is_the_same(cheap):
+    """What was drawn before the stop is drawn again; the judge stays as it is, and the loss falls."""
+    config = dataclasses.replace(CONFIG, T=(2, 3), steps=0, deviation_steps=40)
+    trainer, mesh = GeneralTrainer(config), make_mesh()
+    states, losses = [trainer.initial_state(mesh, random_policy().params)], []
     step = trainer.make_step(mesh)
-    for _ in range(3):
-        states.append(step(states[-1])[0])
-    again, metrics = trainer.make_step(mesh)(states[2])
-    assert int(again.step) == 3
-    assert np.isfinite(metrics["loss"])
-    chex.assert_trees_all_close(again, states[3], atol=1e-6)
-    before, after = states[0].params, states[3].params
+    for _ in range(12):
+        state, metrics = step(states[-1])
+        states.append(state)
+        losses.append(float(metrics["loss"]))
+    again, _ = trainer.make_step(mesh)(states[-2])
+    assert int(again.step) == 12
+    chex.assert_trees_all_close(again, states[-1], atol=1e-6)
+    before, after = states[0].params, states[-1].params
     chex.assert_trees_all_equal(*({k: v for k, v in p.items() if k != "deviation"} for p in (before, after)))
-    assert np.abs(after["deviation"]["last"]["bias"] - before["deviation"]["last"]["bias"]).max() > 0
+    assert losses[-1] < losses[0]
+
+
+def test_devices_share_what_is_drawn_and_their_number_changes_nothing(cheap):
+    """Three chunks on one device and on two, one of which has a chunk in vain."""
+    config = dataclasses.replace(CONFIG, batch=3 * CONFIG.chunk, steps=0, deviation_steps=1)
+    trainer, found = GeneralTrainer(config), []
+    for devices in (1, 2):
+        mesh = Mesh(np.array(jax.devices()[:devices]), (AXIS,))
+        state, metrics = trainer.make_step(mesh)(trainer.initial_state(mesh, random_policy().params))
+        found.append(jax.device_get((metrics["loss"], state.params)))
+    chex.assert_trees_all_close(*found, atol=1e-5)
 
 
 def test_shapes_of_a_range_cover_it_and_one_case_is_one_shape():

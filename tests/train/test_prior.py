@@ -12,8 +12,8 @@ import scipy.stats
 import simulated
 import tinygp
 
+from alx.train import covariance as kernels
 from alx.train import prior as priors
-from alx.train import prior_kernels as kernels
 from alx.train.prior import KERNELS, PRIORS, Prior
 
 N = 4000

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from alx.train import forms
+from alx.train import bumps_and_ridges as forms
 
 
 @pytest.fixture(scope="module")
