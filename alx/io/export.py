@@ -31,5 +31,5 @@ def to_onnx(function: Callable[..., Array], arguments: Arguments) -> bytes:
     try:
         from alx.io.onnx import translate  # onnx is an extra
     except ImportError:
-        raise ValueError("ONNX export needs the extra onnx: pip install -e '.[onnx]' in its checkout") from None
+        raise ValueError("ONNX export needs the extra onnx: pip install -e '.[onnx]'") from None
     return translate(jax.make_jaxpr(function)(*arguments.values()), [*arguments], "x_next")

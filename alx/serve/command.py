@@ -37,7 +37,7 @@ def serve(
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn", "anyio"):
             raise
-        raise ValueError("alx serve needs the extra serve: pip install -e '.[serve]' in its checkout") from None
+        raise ValueError("alx serve needs the extra serve: pip install -e '.[serve]'") from None
     token = token if token is not None else os.environ.get("ALX_TOKEN")
     _check(host, token)
     cache.enable()
