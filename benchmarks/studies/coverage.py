@@ -44,7 +44,7 @@ class Arguments:
     Attributes:
         policy: a shipped name or a policy file.
         dims: numbers of inputs.
-        families: families of functions.
+        families: families of functions; paper: those of the paper's tasks, for one input and two.
         designs: where the points come from; exact: uniform and without noise.
         functions: of each family.
         out: where rows are kept.
@@ -78,7 +78,10 @@ def units(arguments: Arguments) -> list[Unit]:
     """All of them, in the order in which they are measured."""
     every = itertools.product(arguments.dims, arguments.designs, arguments.families)
     many = arguments.functions
-    return [Unit(family, dim, d, min(many, FEW.get(d, many))) for dim, d, family in every]
+    found = [Unit(family, dim, d, min(many, FEW.get(d, many))) for dim, d, family in every]
+    return [
+        unit for unit in found if unit.family != drawn.PAPER or drawn.draw(unit.family, unit.dim, 1, SEED)
+    ]
 
 
 def measure(policy: Policy, unit: Unit) -> Table:
@@ -130,7 +133,7 @@ def collect(path: Path, make: Callable[[], Table]) -> Table:
 
 
 def _prepare(arguments: Arguments) -> Policy:
-    command.known("families", arguments.families, drawn.NAMES)
+    command.known("families", arguments.families, (*drawn.NAMES, drawn.PAPER))
     command.known("designs", arguments.designs, DESIGNS)
     command.at_least("dims", min(arguments.dims), 1)
     command.at_least("functions", arguments.functions, 2, "for a standard error")

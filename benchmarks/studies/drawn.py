@@ -1,5 +1,6 @@
-"""Functions of simulated priors as tasks, beside the families of closed forms."""
+"""Functions of simulated priors as tasks, beside the families of closed forms and the paper's own functions."""
 
+import dataclasses
 import functools
 
 import jax
@@ -8,18 +9,29 @@ import numpy as np
 
 from alx.train import functions
 from alx.train.prior import PRIORS, Prior, sample
-from benchmarks.evaluation.tasks import Function, Task, from_function
+from benchmarks.evaluation.tasks import TASKS, Function, Task, from_function
 from benchmarks.studies import families
 
-__all__ = ["NAMES", "draw"]
+__all__ = ["NAMES", "PAPER", "draw"]
 
 SIMULATED: dict[str, Prior] = {"simulated": PRIORS["general"], "simulated-paper": PRIORS["paper"]}
 NAMES = (*SIMULATED, *families.FAMILIES)
+# The paper's functions by their number of inputs: as a family, each of them again and again with other points.
+PAPER, OF_PAPER = "paper", {1: ("sin",), 2: ("branin", "simionescu", "townsend")}
 BLOCK = 1024  # points evaluated at once, so that one size is compiled
 
 
 def draw(family: str, dim: int, number: int, seed: int) -> list[Task]:
-    """So many functions of a prior or of a family of closed forms; more begin with the same ones."""
+    """So many functions of a prior or of a family of closed forms; more begin with the same ones.
+
+    Of the paper's there are none but with one input and with two.
+    """
+    if family == PAPER:
+        tasks = [TASKS[name](None) for name in OF_PAPER.get(dim, ())]
+        return [
+            dataclasses.replace(tasks[i % len(tasks)], name=f"{tasks[i % len(tasks)].name}-{seed}-{i}")
+            for i in range(number if tasks else 0)
+        ]
     if family not in SIMULATED:
         return families.draw(family, dim, number, seed)
     return [

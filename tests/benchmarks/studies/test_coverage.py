@@ -27,6 +27,19 @@ def test_simulated_functions_are_standardised_and_more_begin_with_the_same():
         np.testing.assert_allclose(task.truth(task.test_x[5:7]), task.test_y[5:7], atol=1e-6)
 
 
+def test_the_papers_functions_are_a_family_with_other_points_each_time():
+    drawn_tasks = drawn.draw("paper", 2, 4, 0)
+    assert [task.name.split("-")[0] for task in drawn_tasks] == ["branin", "simionescu", "townsend", "branin"]
+    first, again = (coverage_cells.points(drawn_tasks[i], DESIGNS["uniform"])[0] for i in (0, 3))
+    assert not np.allclose(first, again)
+    asked = coverage.Arguments(families=("bumps", "paper"), designs=("uniform",), dims=(1, 3))
+    assert [(unit.family, unit.dim) for unit in coverage.units(asked)] == [
+        ("bumps", 1),
+        ("paper", 1),
+        ("bumps", 3),
+    ]
+
+
 def test_what_a_learner_said_is_held_against_the_function(small):
     """The same as by hand, for uniform points; and the policy's points are other ones."""
     task = drawn.draw("bumps", 1, 1, 0)[0]
