@@ -79,9 +79,7 @@ def units(arguments: Arguments) -> list[Unit]:
     every = itertools.product(arguments.dims, arguments.designs, arguments.families)
     many = arguments.functions
     found = [Unit(family, dim, d, min(many, FEW.get(d, many))) for dim, d, family in every]
-    return [
-        unit for unit in found if unit.family != drawn.PAPER or drawn.draw(unit.family, unit.dim, 1, SEED)
-    ]
+    return [unit for unit in found if drawn.draw(unit.family, unit.dim, 1, SEED)]
 
 
 def measure(policy: Policy, unit: Unit) -> Table:

@@ -1,4 +1,4 @@
-"""Functions of simulated priors as tasks, beside the families of closed forms and the paper's own functions."""
+"""Functions of simulated priors as tasks, beside families of closed forms and the paper's own functions."""
 
 import dataclasses
 import functools
@@ -16,7 +16,7 @@ __all__ = ["NAMES", "PAPER", "draw"]
 
 SIMULATED: dict[str, Prior] = {"simulated": PRIORS["general"], "simulated-paper": PRIORS["paper"]}
 NAMES = (*SIMULATED, *families.FAMILIES)
-# The paper's functions by their number of inputs: as a family, each of them again and again with other points.
+# The paper's functions by their number of inputs; as a family, each again and again with other points.
 PAPER, OF_PAPER = "paper", {1: ("sin",), 2: ("branin", "simionescu", "townsend")}
 BLOCK = 1024  # points evaluated at once, so that one size is compiled
 

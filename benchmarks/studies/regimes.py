@@ -72,7 +72,7 @@ class Cell:
 
 
 def cells(dims: Sequence[int], regimes: Sequence[str], families: Sequence[str]) -> list[Cell]:
-    """What is to be run, in the order given; unseen families only with many functions."""
+    """What is to be run, in the order given; unseen families only with two and three inputs."""
     every = itertools.starmap(Cell, itertools.product(dims, regimes, families))
     return [cell for cell in every if cell.family not in UNSEEN or cell.dim in UNSEEN_IN]
 
