@@ -1,7 +1,8 @@
 """Points that were asked for and are not measured yet: their places are taken, and their outputs unknown.
 
 To the belief a pending point is a row of the factor and nothing else: it is no part of the evidence, the
-signal variance or the sums of outputs, and whatever is written as its output changes nothing.
+signal variance or the sums of outputs, and whatever is written as its output changes nothing. `alx.propose`
+and `alx.learner.compiled` apply it; that no point is asked for twice is up to `alx.learner.ask`.
 """
 
 import jax
