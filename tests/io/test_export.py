@@ -43,7 +43,8 @@ def session(model: bytes):
 @functools.cache
 def artefacts(network: str = "judge", dim: int = 2) -> tuple[bytes, bytes]:
     """The policy for jax.export and in ONNX."""
-    function, arguments = exportable(random_policy(network=network), dim, CAPACITY)
+    policy = alx.load() if network == "general" else random_policy(network=network)
+    function, arguments = exportable(policy, dim, CAPACITY)
     return to_jax(function, arguments), to_onnx(function, arguments)
 
 
@@ -83,18 +84,17 @@ def test_artefacts_match_in_a_process_without_alx(tmp_path):
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_the_general_policy_proposes_the_same_on_random_histories(dim):
-    for_jax, in_onnx = artefacts(dim=dim)
+    for_jax, in_onnx = artefacts("general", dim)
     call, model = jax.jit(jax.export.deserialize(bytearray(for_jax)).call), session(in_onnx)
-    off = []
+    policy, off = alx.load(), []
     for row in zip(*histories(200, dim).values(), strict=True):
         *points, remaining = map(jnp.asarray, row)
-        expected = alx.propose(random_policy(), alx.History(*points), remaining)
+        expected = alx.propose(policy, alx.History(*points), remaining)
         feed = {
             name: np.asarray(value) for name, value in zip(("x", "y", "mask", "remaining"), row, strict=True)
         }
         off.append([np.abs(x - expected).max() for x in (call(*row), model.run(None, feed)[0])])
-    # Of places whose scores differ by rounding alone another one may be the best.
-    assert (np.array(off) < 1e-3).mean(0).min() >= 0.99
+    assert np.max(off) < 1e-3
 
 
 def test_the_jax_artefact_is_for_cpu_and_cuda_and_takes_what_it_was_made_for():
