@@ -75,13 +75,13 @@ def verdict(rows: list[dict[str, Any]], tasks: list[str], methods: list[str]) ->
     wins, losses, open_ = ([d for d in found if d.sign == sign] for sign in (-1, 1, 0))
     clauses = []
     if wins:
-        clauses.append(f"has the lowest RMSE on {_list(map(_amount, wins))}")
+        clauses.append(f"has a lower RMSE than every rival on {_list(map(_amount, wins))}")
     if losses:
         clauses.append(f"is beaten on {_list(map(_amount, losses))}")
     if open_:
-        clauses.append(f"cannot be told from the best rival on {_list(map(_amount, open_))}")
+        clauses.append(f"does not differ for certain from the best rival on {_list(map(_amount, open_))}")
     seeds = min(d.seeds for d in found)
-    score = f"wins {len(wins)}, loses {len(losses)} and leaves {len(open_)} open"
+    score = f"wins {len(wins)}, loses {len(losses)} and leaves {len(open_)} undecided"
     return (
         f"Against the best rival of each of {_count(len(found), 'task')}, {label(subject)} {score}: "
         f"it {_list(clauses, '; it ', '; and it ')} (mean of {_count(seeds, 'paired seed')}; in brackets its "

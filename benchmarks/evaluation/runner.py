@@ -220,5 +220,5 @@ def environment(command: str) -> dict[str, str]:
         "command": made["command"],
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "commit": made["commit"] or "unknown",
-        "device": f"{device['platform']} {device['kind']}, {os.cpu_count()} cores, {platform.machine()}",
+        "device": f"{device['kind'].upper()}, {os.cpu_count()} cores, {platform.machine()}",
     }

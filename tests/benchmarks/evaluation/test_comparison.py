@@ -56,15 +56,20 @@ LEVEL = rows("even", alx=1.0 + SHAKE, gp_al=1.03 - 5 * SHAKE, random=2.0 + 0 * S
         (
             WIN,
             ["easy"],
-            "wins 1, loses 0 and leaves 0 open",
-            "it has the lowest RMSE on easy (50 % below GP AL [",
+            "wins 1, loses 0 and leaves 0 undecided",
+            "it has a lower RMSE than every rival on easy (50 % below GP AL [",
         ),
-        (LOSS, ["hard"], "wins 0, loses 1 and leaves 0 open", "it is beaten on hard (20 % above GP AL [+"),
+        (
+            LOSS,
+            ["hard"],
+            "wins 0, loses 1 and leaves 0 undecided",
+            "it is beaten on hard (20 % above GP AL [+",
+        ),
         (
             LEVEL,
             ["even"],
-            "wins 0, loses 0 and leaves 1 open",
-            "it cannot be told from the best rival on even (2 % below GP AL [",
+            "wins 0, loses 0 and leaves 1 undecided",
+            "it does not differ for certain from the best rival on even (2 % below GP AL [",
         ),
     ],
 )
@@ -77,11 +82,11 @@ def test_the_verdict_says_who_wins_by_how_much_and_how_sure(table, tasks, score,
 
 def test_a_verdict_over_several_tasks_names_each_once():
     text = verdict(WIN + LOSS + LEVEL, ["easy", "hard", "even"], METHODS)
-    assert "3 tasks, alx (known scale) wins 1, loses 1 and leaves 1 open" in text
+    assert "3 tasks, alx (known scale) wins 1, loses 1 and leaves 1 undecided" in text
     parts = text.split("; ")
-    assert "lowest RMSE on easy" in parts[0]
+    assert "than every rival on easy" in parts[0]
     assert parts[1].startswith("it is beaten on hard")
-    assert parts[2].startswith("and it cannot be told from the best rival on even")
+    assert parts[2].startswith("and it does not differ for certain from the best rival on even")
 
 
 def test_the_brackets_hold_the_interval():
@@ -92,7 +97,7 @@ def test_the_brackets_hold_the_interval():
 def test_one_seed_leaves_everything_open_and_no_rival_is_said():
     one = [row for row in WIN if row["seed"] == 0]
     text = verdict(one, ["easy"], METHODS)
-    assert "leaves 1 open" in text
+    assert "leaves 1 undecided" in text
     assert "[unknown]" in text
     assert "mean of 1 paired seed;" in text
     assert verdict(WIN, ["easy"], ["alx"]) == (
