@@ -31,8 +31,8 @@ def warm(policy: Policy, x: np.ndarray, y: np.ndarray) -> Call:
     return lambda: np.asarray(run(belief))
 
 
-def tell_and_ask(policy: Policy, x: np.ndarray, y: np.ndarray) -> tuple[Call, Call]:
-    """A learner's ``tell`` of the newest point and its ``ask``; the two are called in turn."""
+def tell_and_ask(policy: Policy, x: np.ndarray, y: np.ndarray) -> tuple[Call, Call, Call]:
+    """A learner's ``tell`` of the newest point, its ``ask``, and the policy's decision within that."""
     learner = alx.Learner(policy, [(0, 1)] * x.shape[1], budget=_capacity(policy, len(y)))
     learner.tell(x, y)
 
@@ -40,7 +40,11 @@ def tell_and_ask(policy: Policy, x: np.ndarray, y: np.ndarray) -> tuple[Call, Ca
         learner.forget()
         learner.tell(x[-1], y[-1])  # known already, so the number of points stays n
 
-    return tell, learner.ask
+    def decide() -> object:
+        asker, (one,) = learner._asker, learner._told_beliefs()
+        return np.asarray(asker.run.decide(one.likely, *asker._none, np.float32(1), asker._rounding))
+
+    return tell, learner.ask, decide
 
 
 def _capacity(policy: Policy, n: int) -> int:
