@@ -34,8 +34,10 @@ def examples(
     """Scenes of held-out places ``[B, HELD_OUT, ...]``, mean, variance and truth there ``[B, HELD_OUT]``."""
     key, key_quiet, key_given, key_size, key_known = jax.random.split(key, 5)
     case = quieten(key_quiet, simulate(key, config, shape, config.chunk))
-    # Any share of the points is the judge's choice, from none to all.
+    # Half of the time all points are the judge's choice, as most learners have them, else any share of them.
+    key_given, key_all = jax.random.split(key_given)
     given = jax.random.randint(key_given, (), 0, shape.capacity + 1)
+    given = jnp.where(jax.random.bernoulli(key_all), 0, given)
     x = play(params, config, shape, case._replace(start=case.start._replace(given=given))).x
     y = measure(config, case, jnp.moveaxis(x, 2, 0), case.simulation.noise).T
     size = jax.random.randint(key_size, (config.chunk,), 1, shape.capacity + 1)

@@ -20,7 +20,7 @@ from alx.gp.kernels import correlation
 from alx.network.policy import Params, PolicyConfig
 from alx.network.sight import Scene
 from alx.propose import look, soften
-from alx.train.bumps_and_ridges import Form, draw_form, evaluate, standardise
+from alx.train.closed_forms import Form, draw_form, evaluate, standardise
 from alx.train.general_config import GeneralConfig, Shape
 from alx.train.posterior import posterior
 from alx.train.rollout import Trajectory

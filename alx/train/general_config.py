@@ -31,7 +31,7 @@ class GeneralConfig:
         n_init: number of points given before the first query, or a range.
         judge: the network.
         prior: where kernels and noise come from.
-        forms: share of experiments whose function no kernel drew, see `alx.train.bumps_and_ridges`.
+        forms: share of experiments whose function no kernel drew, see `alx.train.closed_forms`.
         outliers: share of experiments whose noise has heavy tails.
         start: a shipped name or a policy file, from whose weights to start; None: fresh ones.
         batch: experiments in a step.

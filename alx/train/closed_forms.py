@@ -1,10 +1,12 @@
 """Functions that no kernel draws, so that the general policy meets in training what users bring.
 
     f(x) = sum_j v_j exp(-1/2 sum_d (x_d - c_jd)^2 / s_jd^2) + sum_t w_t prod_k g_tk(a_tk . z + b_tk)
+           + sum_p u_p prod_d P_{m_pd}(z_d)
 
-with z = 2 x - 1. Bumps stand in an otherwise flat or smooth landscape; ridges are products of a few shapes of
-linear combinations of some of the inputs. A function has bumps, ridges or both, and is standardised over a
-sample of the domain. As everywhere in training, experiments are on the trailing axis.
+with z = 2 x - 1 and Legendre's polynomials P_m. Bumps stand in an otherwise flat or smooth landscape; ridges are
+products of a few shapes of linear combinations of some of the inputs. A function has bumps, ridges or both,
+or is a polynomial, and is standardised over a sample of the domain. As everywhere in training, experiments
+are on the trailing axis.
 """
 
 import functools
@@ -30,6 +32,9 @@ SHAPES = (
     lambda u: u,
     jnp.ones_like,
 )
+MONOMIALS, DEGREE = 48, 4  # of polynomials, and their total degree
+DECAY = (0.4, 1.0)  # of their coefficients with the degree
+BUMPS_ONLY, BOTH, RIDGES_ONLY = 0.3, 0.15, 0.3  # shares; the others are polynomials
 SMALLEST_SPREAD = 1e-3  # of a function before it is standardised, so that nothing is divided by zero
 
 
@@ -44,6 +49,8 @@ class Form(NamedTuple):
         slopes: ``[T, K, D, B]``.
         offsets: ``[T, K, B]``.
         shapes: which of SHAPES ``[T, K, B]``.
+        coefficients: of the polynomial ``[P, B]``, 0 where there is none.
+        degrees: of each of its terms in each input ``[P, D, B]``.
         mean: of the function as written above ``[B]``.
         spread: its standard deviation ``[B]``.
     """
@@ -55,21 +62,25 @@ class Form(NamedTuple):
     slopes: Array
     offsets: Array
     shapes: Array
+    coefficients: Array
+    degrees: Array
     mean: Array
     spread: Array
 
 
 def draw_form(key: Array, dim: int, batch: int) -> Form:
-    """One function for each experiment: two in five have bumps, two in five ridges, the others both."""
-    keys = iter(jax.random.split(key, 12))
+    """One function for each experiment."""
+    keys = iter(jax.random.split(key, 16))
 
     def log_uniform(low: float, high: float, shape: tuple[int, ...]) -> Array:
         return low * (high / low) ** jax.random.uniform(next(keys), shape)
 
     kind = jax.random.uniform(next(keys), (batch,))
     number = jax.random.randint(next(keys), (batch,), 1, BUMPS + 1)
-    there = (jnp.arange(BUMPS)[:, None] < number) & (kind < 0.6)
-    ridged = jnp.where(kind < 0.4, 0.0, 1.0)
+    there = (jnp.arange(BUMPS)[:, None] < number) & (kind < BUMPS_ONLY + BOTH)
+    polynomial = kind >= BUMPS_ONLY + BOTH + RIDGES_ONLY
+    ridged = jnp.where((kind < BUMPS_ONLY) | polynomial, 0.0, 1.0)
+    coefficients, degrees = _draw_polynomial(next(keys), dim, batch)
     width = log_uniform(*WIDTH, (BUMPS, 1, batch)) * math.sqrt(dim / 2)
     lopsided = jnp.exp(0.3 * jax.random.normal(next(keys), (BUMPS, dim, batch)))
     linear = (TERMS, FACTORS, dim, batch)
@@ -83,9 +94,23 @@ def draw_form(key: Array, dim: int, batch: int) -> Form:
         slopes=jnp.where(kept, jax.random.normal(next(keys), linear) * steep, 0.0),
         offsets=jax.random.uniform(next(keys), (TERMS, FACTORS, batch), minval=-math.pi, maxval=math.pi),
         shapes=jax.random.randint(next(keys), (TERMS, FACTORS, batch), 0, len(SHAPES)),
+        coefficients=jnp.where(polynomial, coefficients, 0.0),
+        degrees=degrees,
         mean=jnp.zeros(batch),
         spread=jnp.ones(batch),
     )
+
+
+def _draw_polynomial(key: Array, dim: int, batch: int) -> tuple[Array, Array]:
+    """Coefficients ``[P, B]`` and degrees ``[P, D, B]``: of higher degree are more terms, and smaller ones."""
+    keys = jax.random.split(key, 4)
+    many = jnp.log(jnp.array([math.comb(dim + g - 1, g) for g in range(1, DEGREE + 1)], float))
+    total = 1 + jax.random.categorical(keys[0], many, shape=(MONOMIALS, batch))
+    factors = jax.random.randint(keys[1], (DEGREE, MONOMIALS, batch), 0, dim)
+    there = jnp.arange(DEGREE)[:, None, None] < total
+    degrees = ((factors[:, :, None] == jnp.arange(dim)[:, None]) & there[:, :, None]).sum(0)
+    decay = jax.random.uniform(keys[2], (batch,), minval=DECAY[0], maxval=DECAY[1])
+    return jax.random.normal(keys[3], total.shape) * decay**total, degrees
 
 
 def standardise(form: Form, at: Array) -> Form:
@@ -102,7 +127,21 @@ def evaluate(form: Form, x: Array) -> Array:
     inner = sum(form.slopes[:, :, None, d] * (2 * x[d] - 1) for d in dims) + form.offsets[:, :, None]
     outer = _chosen(form.shapes[:, :, None], inner)
     ridges = (form.weights[:, None] * functools.reduce(jnp.multiply, jnp.moveaxis(outer, 1, 0))).sum(0)
-    return (bumps + ridges - form.mean) / form.spread
+    return (bumps + ridges + _polynomial(form, 2 * x - 1) - form.mean) / form.spread
+
+
+def _polynomial(form: Form, z: Array) -> Array:
+    """sum_p u_p prod_d P_{m_pd}(z_d) of ``z [D, n, B]`` by (m + 1) P_{m+1} = (2 m + 1) z P_m - m P_{m-1}."""
+    legendre = [jnp.ones_like(z), z]
+    for m in range(1, DEGREE):
+        legendre.append(((2 * m + 1) * z * legendre[m] - m * legendre[m - 1]) / (m + 1))
+
+    def chosen(d: int) -> Array:
+        degree = form.degrees[:, None, d]
+        return functools.reduce(jnp.add, (jnp.where(degree == m, p[d], 0.0) for m, p in enumerate(legendre)))
+
+    terms = functools.reduce(jnp.multiply, (chosen(d) for d in range(z.shape[0])))
+    return (form.coefficients[:, None] * terms).sum(0)
 
 
 def _chosen(which: Array, u: Array) -> Array:

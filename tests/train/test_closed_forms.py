@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from numpy.polynomial import Legendre
 
-from alx.train import bumps_and_ridges as forms
+from alx.train import closed_forms as forms
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +14,7 @@ def drawn() -> forms.Form:
     return forms.draw_form(jax.random.key(0), 2, 400)
 
 
-def test_a_form_is_its_bumps_and_ridges_one_point_at_a_time(drawn):
+def test_a_form_is_its_closed_forms_one_point_at_a_time(drawn):
     shapes = (
         np.sin,
         np.tanh,
@@ -26,7 +27,7 @@ def test_a_form_is_its_bumps_and_ridges_one_point_at_a_time(drawn):
     x = np.random.default_rng(0).random((2, 3, 400)).astype(np.float32)
     found = forms.evaluate(drawn, jnp.asarray(x))
     form = jax.tree.map(np.asarray, drawn)
-    for b in range(8):
+    for b in range(16):
         for i in range(3):
             at = x[:, i, b]
             value = sum(
@@ -42,14 +43,24 @@ def test_a_form_is_its_bumps_and_ridges_one_point_at_a_time(drawn):
                     for k in range(forms.FACTORS)
                 ]
                 value += form.weights[t, b] * np.prod(factors)
+            for coefficient, degrees in zip(form.coefficients[:, b], form.degrees[:, :, b], strict=True):
+                value += coefficient * np.prod(
+                    [Legendre.basis(m)(z) for m, z in zip(degrees, 2 * at - 1, strict=True)]
+                )
             np.testing.assert_allclose(found[i, b], value, rtol=1e-4, atol=1e-4)
 
 
-def test_some_have_bumps_some_ridges_and_some_both(drawn):
-    bumps, ridges = (np.asarray(jnp.any(a != 0, 0)) for a in (drawn.heights, drawn.weights))
-    assert (bumps | ridges).all()
-    np.testing.assert_allclose(np.mean(bumps & ~ridges), 0.4, atol=0.08)
-    np.testing.assert_allclose(np.mean(ridges & ~bumps), 0.4, atol=0.08)
+def test_some_have_bumps_some_ridges_some_both_and_the_others_are_polynomials(drawn):
+    parts = (drawn.heights, drawn.weights, drawn.coefficients)
+    bumps, ridges, polynomial = (np.asarray(jnp.any(a != 0, 0)) for a in parts)
+    assert ((bumps | ridges) ^ polynomial).all()
+    np.testing.assert_allclose(np.mean(bumps & ~ridges), forms.BUMPS_ONLY, atol=0.08)
+    np.testing.assert_allclose(np.mean(ridges & ~bumps), forms.RIDGES_ONLY, atol=0.08)
+    degree = np.asarray(drawn.degrees).sum(1)
+    assert degree.min() == 1
+    assert degree.max() == forms.DEGREE
+    # With two inputs 2, 3, 4 and 5 of 14 terms have degree 1, 2, 3 and 4.
+    np.testing.assert_allclose(np.bincount(degree.ravel())[1:] / degree.size, np.arange(2, 6) / 14, atol=0.02)
 
 
 def test_standardised_forms_have_mean_zero_and_variance_one_over_the_points_given(drawn):
