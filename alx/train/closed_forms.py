@@ -3,10 +3,10 @@
     f(x) = sum_j v_j exp(-1/2 sum_d (x_d - c_jd)^2 / s_jd^2) + sum_t w_t prod_k g_tk(a_tk . z + b_tk)
            + sum_p u_p prod_d P_{m_pd}(z_d)
 
-with z = 2 x - 1 and Legendre's polynomials P_m. Bumps stand in an otherwise flat or smooth landscape; ridges are
-products of a few shapes of linear combinations of some of the inputs. A function has bumps, ridges or both,
-or is a polynomial, and is standardised over a sample of the domain. As everywhere in training, experiments
-are on the trailing axis.
+with z = 2 x - 1 and Legendre's polynomials P_m. Bumps stand in an otherwise flat or smooth landscape; ridges
+are products of a few shapes of linear combinations of some of the inputs. A function has bumps, ridges or
+both, or is a polynomial, and is standardised over a sample of the domain. As everywhere in training,
+experiments are on the trailing axis.
 """
 
 import functools
@@ -102,7 +102,7 @@ def draw_form(key: Array, dim: int, batch: int) -> Form:
 
 
 def _draw_polynomial(key: Array, dim: int, batch: int) -> tuple[Array, Array]:
-    """Coefficients ``[P, B]`` and degrees ``[P, D, B]``: of higher degree are more terms, and smaller ones."""
+    """Coefficients ``[P, B]`` and degrees ``[P, D, B]``: more terms of a higher degree, and smaller ones."""
     keys = jax.random.split(key, 4)
     many = jnp.log(jnp.array([math.comb(dim + g - 1, g) for g in range(1, DEGREE + 1)], float))
     total = 1 + jax.random.categorical(keys[0], many, shape=(MONOMIALS, batch))
