@@ -54,7 +54,9 @@ def report(found: Found) -> str:
                 f"Share of functions whose estimated error is within {NEAR:g} of the true one, %",
                 lambda cell: f"{100 * cell.near.mean():.0f}",
             ),
-            f"Over all {len(noisy)} cells: {100 * np.concatenate([c.near for c in noisy]).mean():.1f} %; "
+            f"Over all {len(noisy)} cells: {_near(noisy)} ("
+            + ", ".join(f"n = {n}: {_near([c for c in noisy if c.points == n])}" for n in SIZES)
+            + "); "
             f"log of estimated over true error {_bias(noisy)}.",
         ]
         parts += [table for table in tables if table]
@@ -87,6 +89,10 @@ def _summary(every: list[Cell], design: str) -> str:
         f"{100 * OUTER[1]:.0f} %; "
         f"from {100 * own.min():.1f} to {100 * own.max():.1f} %, on average {100 * own.mean():.1f} %"
     )
+
+
+def _near(every: list[Cell]) -> str:
+    return f"{100 * np.concatenate([cell.near for cell in every]).mean():.1f} %"
 
 
 def _bias(every: list[Cell]) -> str:
