@@ -3,8 +3,6 @@
 With a policy both are calibrated, see `alx.network.deviation`.
 """
 
-from typing import TypeGuard
-
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -61,11 +59,12 @@ def error(
         policy: with the general policy both are calibrated.
     """
     mixture, there = _model(belief), jnp.ones(len(x), bool) if there is None else there
-    if not _calibrates(policy):
+    judge = _judge(policy)
+    if policy is None or judge is None:
         _, square = _mean_and_square(mixture, x)
         return _pooled(square, there), LOG_SPREAD / jnp.sqrt(jnp.maximum(mixture.told.sum(), 1))
     scene, _, square = seen(mixture, x, there)
-    found = deviation(policy.params, policy.config, scene)
+    found = deviation(policy.params, judge, scene)
     return jnp.exp(log_error(square, there, found)), jnp.exp(found.log_spread)
 
 
@@ -104,18 +103,21 @@ def _model(belief: Belief | Mixture) -> Mixture:
     return refine(belief) if isinstance(belief, Belief) else belief
 
 
-def _calibrates(policy: Policy | None) -> TypeGuard[Policy]:
-    return policy is not None and isinstance(policy.config, JudgeConfig)
+def _judge(policy: Policy | None) -> JudgeConfig | None:
+    """The config of the general policy; others calibrate nothing."""
+    config = None if policy is None else policy.config
+    return config if isinstance(config, JudgeConfig) else None
 
 
 def _student(mixture: Mixture, x: Array, policy: Policy | None) -> tuple[Array, Array, Array]:
     """Location, scale and degrees of freedom of the Student t that f is predicted by."""
-    if not _calibrates(policy):
+    judge = _judge(policy)
+    if policy is None or judge is None:
         mean, square = _mean_and_square(mixture, x)
         # So that the standard deviation is that of the mixture.
         return mean, jnp.sqrt(square * (FREEDOM - 2) / FREEDOM), jnp.full_like(square, FREEDOM)
     scene, mean, square = seen(mixture, x, jnp.ones(len(x), bool))
-    found = deviation(policy.params, policy.config, scene)
+    found = deviation(policy.params, judge, scene)
     return mean, jnp.exp(log_scale(square, found)), found.freedom
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -159,7 +159,7 @@ def _compile(config: GeneralConfig, mesh: Mesh, shape: Shape):
         )(state.params, state.step)
         (judge, deviation), (own, _) = _split(state.params), _split(gradient)
         updates, inner = transform.update(own, state.optimizer[0], judge)
-        params = {**optax.apply_updates(judge, updates), "deviation": deviation}
+        params = {**cast(Params, optax.apply_updates(judge, updates)), "deviation": deviation}
         metrics = {"loss": loss, "norm": optax.tree.norm(own)}
         return State(params, (inner, state.optimizer[1]), state.step + 1), metrics
 
