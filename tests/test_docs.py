@@ -8,7 +8,7 @@ not know of:
 - setting up an environment, the test suite and other benchmarks are looked up, not run.
 
 A python block that begins with a comment such as ``# mine.py`` is that file, in the directory of the page.
-``measure`` is there without being defined; in README x, y and y_next are as well.
+``measure`` is there without being defined.
 """
 
 import importlib.util
@@ -42,11 +42,6 @@ def blocks(text: str) -> list[tuple[str, str]]:
 def measure(x):
     """A stub for what users measure."""
     return float(np.sum(np.sin(np.asarray(x, float))))
-
-
-def given_in_readme() -> dict:
-    rng = np.random.default_rng(0)
-    return {"x": rng.random((4, 2)), "y": rng.normal(size=4), "y_next": 0.3}
 
 
 def python(code: str, names: dict) -> None:
@@ -128,8 +123,6 @@ def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     names = {"measure": measure, "__name__": "page"}
     for language, content in blocks(page.read_text("utf-8")):
-        if page.name == "README.md":
-            names |= given_in_readme()
         if language == "python":
             python(content, names)
         else:
