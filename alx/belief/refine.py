@@ -1,14 +1,16 @@
 """The model: the likeliest kernels of the bank, each moved a few steps uphill.
 
 The bank is coarse. That hardly matters where to measure next, but it does for a prediction from many points.
-A step is Fisher scoring on log p(y given the kernel), the signal variance integrated out, plus that of a
-wide Cauchy prior. With S_p = K^-1 dK / dp, w = K^-1 y and q = y^T w + PRIOR_SQUARE,
+A step is Fisher scoring on log p(y given the kernel), the signal variance s2 integrated out under the prior
+1 / s2, plus that of a wide Cauchy prior. With S_p = K^-1 dK / dp, w = K^-1 y and q = y^T w + PRIOR_SQUARE,
 
-    slope_p     = 1/2 ((n + 1) / q w^T (dK / dp) w - tr S_p)
+    slope_p     = 1/2 (n / q w^T (dK / dp) w - tr S_p)
     curvature   = 1/2 (tr S_p S_r - tr S_p tr S_r / n)
 
-so a step costs one factorisation of each kernel and products. Kernels that do not get better stay where they
-are, and all of them are weighed by what they have reached.
+of the evidence. Neither prior holds back a smooth function, whose signal is large and whose noise is small
+beside it: that of s2 has no scale, and that of the noise is on its variance in units of the outputs, the
+ratio times q / n. So a step costs one factorisation of each kernel and products. Kernels that do not get
+better stay where they are, and all of them are weighed by what they have reached.
 """
 
 from typing import NamedTuple
@@ -26,10 +28,10 @@ from alx.gp import algebra
 __all__ = ["refine"]
 
 KERNELS, STEPS = 8, 12  # with noise four steps are enough; without, the noise has a long way to go
-# Of log lengthscales and of the log of the noise variance over the signal's: where the prior lies, how wide
-# it is, and where a kernel is held.
+# Of log lengthscales and of the log of the noise variance: where the prior lies, and how wide it is.
 CENTRE = (np.log(0.6), np.log(0.02))
 WIDTH = (1.2, 2.5)
+# Where a kernel is held, with the noise variance over the signal's.
 LOWEST, HIGHEST = (np.log(0.02), np.log(1e-8)), (np.log(10.0), np.log(4.0))
 LONGEST_STEP = 2.5
 DAMPING, LESS, MORE = 0.1, 0.25, 6.0  # of the curvature at first, after a step that helped, and after others
@@ -69,7 +71,7 @@ def refine(belief: Belief, points: tuple[Array, Array] | None = None) -> Mixture
     square = jnp.stack(
         [apart[..., [c for c, g in enumerate(groups) if g == k]].sum(-1) for k in range(number)]
     )
-    both, eye, n = mask[:, None] & mask, jnp.eye(len(mask), dtype=start.y.dtype), mask.sum()
+    both, eye, n = mask[:, None] & mask, jnp.eye(len(mask), dtype=start.y.dtype), jnp.maximum(mask.sum(), 1)
 
     def evaluate(at: Array) -> _Climb:
         gram, slopes = _gram(at, square, start.rough[:, None, None])
@@ -83,15 +85,17 @@ def refine(belief: Belief, points: tuple[Array, Array] | None = None) -> Mixture
         inverse = algebra.times(whitening.swapaxes(1, 2), whitening)
         weights = algebra.times(white[:, None], whitening)[:, 0]
         solved = algebra.times(inverse[:, None], slopes)
-        trace, off = jnp.trace(solved, axis1=2, axis2=3), (at - centre) / width
+        trace = jnp.trace(solved, axis1=2, axis2=3)
+        pull = jnp.einsum("lpij,li,lj->lp", slopes, weights, weights) / q[:, None]  # of -log q
+        off = (at.at[:, -1].add(jnp.log(q / n)) - centre) / width
         rate = 1 / (1 + jnp.square(off))
-        pull = jnp.einsum("lpij,li,lj->lp", slopes, weights, weights)
+        push = -2 * off * rate / width
         products = jnp.einsum("lpij,lrji->lpr", solved, solved)
-        products = products - trace[:, :, None] * trace[:, None] / jnp.maximum(n, 1)
+        products = products - trace[:, :, None] * trace[:, None] / n
         return _Climb(
             at,
-            -0.5 * ((n + 1) * jnp.log(q) + log_det) - jnp.log1p(jnp.square(off)).sum(1),
-            0.5 * ((n + 1) / q[:, None] * pull - trace) - 2 * off * rate / width,
+            -0.5 * (n * jnp.log(q) + log_det) - jnp.log1p(jnp.square(off)).sum(1),
+            0.5 * (n * pull - trace) + push - push[:, -1:] * pull,
             0.5 * products + 2 * (rate / jnp.square(width))[:, None] * jnp.eye(number + 1, dtype=rate.dtype),
             whitening,
             white,
@@ -115,7 +119,7 @@ def refine(belief: Belief, points: tuple[Array, Array] | None = None) -> Mixture
     return start._replace(
         inverse_scale=jnp.exp(-end.at[:, :-1])[:, jnp.array(groups)],
         noise=jnp.exp(end.at[:, -1]),
-        signal=(jnp.square(end.white).sum(1) + PRIOR_SQUARE) / (n + 1),
+        signal=(jnp.square(end.white).sum(1) + PRIOR_SQUARE) / n,
         weight=jax.nn.softmax(end.value),
         log_weight=jax.nn.log_softmax(end.value),
         whitening=end.whitening,
