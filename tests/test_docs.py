@@ -91,9 +91,13 @@ def train(words: list[str]) -> None:
     """All of a training but its steps."""
     arguments = cli.parse(words[2:])
     out, trainer = cli.prepare(arguments, cli.command(words[2:]))
-    config = arguments.config.judge if hasattr(arguments.config, "judge") else arguments.config.policy
-    policy = trainer.policy(init(jax.random.key(0), config))
-    run.store.save(out / run.POLICY, policy, {})
+    untrained(trainer, out)
+
+
+def untrained(trainer, out: Path, show: Callable = print) -> None:
+    """In the place of `alx.train.run.train`: the policy as the training starts with it."""
+    params = init(jax.random.key(0), trainer.policy({}).config)
+    run.store.save(out / run.POLICY, trainer.policy(params), {})
 
 
 def evaluate(words: list[str]) -> None:
@@ -121,6 +125,7 @@ SHORTER = {"train.py": train, "evaluate.py": evaluate}
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(run, "train", untrained)
     names = {"measure": measure, "__name__": "page"}
     for language, content in blocks(page.read_text("utf-8")):
         if language == "python":
