@@ -131,7 +131,7 @@ def picture(found: Found) -> Figure:
     figure = Figure(figsize=(4.2 * max(len(designs), 1), 4.2), layout="constrained")
     grid = figure.subplots(1, max(len(designs), 1), squeeze=False, sharey=True)[0]
     families = list(dict.fromkeys(cell.family for cell in every))
-    colours = ("#0072B2", "#D55E00", *OTHERS)
+    colours = ("#0072B2", "#D55E00", "#7A4FA3", *OTHERS)  # one for each of seven families
     for axes, design in zip(grid, designs, strict=False):
         axes.plot((0.4, 1), (0.4, 1), color=INK, lw=0.8, label="as it should be")
         for i, family in enumerate(families):
