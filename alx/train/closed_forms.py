@@ -10,11 +10,13 @@ experiments are on the trailing axis.
 """
 
 import functools
+import itertools
 import math
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 __all__ = ["Form", "draw_form", "evaluate", "standardise"]
@@ -102,15 +104,20 @@ def draw_form(key: Array, dim: int, batch: int) -> Form:
 
 
 def _draw_polynomial(key: Array, dim: int, batch: int) -> tuple[Array, Array]:
-    """Coefficients ``[P, B]`` and degrees ``[P, D, B]``: more terms of a higher degree, and smaller ones."""
-    keys = jax.random.split(key, 4)
-    many = jnp.log(jnp.array([math.comb(dim + g - 1, g) for g in range(1, DEGREE + 1)], float))
-    total = 1 + jax.random.categorical(keys[0], many, shape=(MONOMIALS, batch))
-    factors = jax.random.randint(keys[1], (DEGREE, MONOMIALS, batch), 0, dim)
-    there = jnp.arange(DEGREE)[:, None, None] < total
-    degrees = ((factors[:, :, None] == jnp.arange(dim)[:, None]) & there[:, :, None]).sum(0)
-    decay = jax.random.uniform(keys[2], (batch,), minval=DECAY[0], maxval=DECAY[1])
-    return jax.random.normal(keys[3], total.shape) * decay**total, degrees
+    """Coefficients ``[P, B]`` and degrees ``[P, D, B]`` of random monomials, each as likely as any other."""
+    which, values, own = jax.random.split(key, 3)
+    every = jnp.asarray(_monomials(dim))
+    degrees = every[jax.random.randint(which, (MONOMIALS, batch), 0, len(every))]
+    decay = jax.random.uniform(own, (batch,), minval=DECAY[0], maxval=DECAY[1])
+    coefficients = jax.random.normal(values, (MONOMIALS, batch)) * decay ** degrees.sum(-1)
+    return coefficients, jnp.moveaxis(degrees, -1, 1)
+
+
+@functools.cache
+def _monomials(dim: int) -> np.ndarray:
+    """The degrees ``[M, D]`` of all monomials up to the total degree but the constant."""
+    inputs = (itertools.combinations_with_replacement(range(dim), g) for g in range(1, DEGREE + 1))
+    return np.stack([np.bincount(each, minlength=dim) for each in itertools.chain(*inputs)]).astype(np.int32)
 
 
 def standardise(form: Form, at: Array) -> Form:
