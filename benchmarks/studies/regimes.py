@@ -95,8 +95,9 @@ def methods_of(policy: Policy) -> dict[str, Choose]:
 
 def study(cell: Cell, methods: dict[str, Choose], path: Path, functions: int) -> None:
     """Run what the file lacks of a cell, some experiments at a time, and keep it there."""
+    known = regimes_rows.read(path)
     for name, choose in methods.items():
-        lacking = regimes_rows.missing(regimes_rows.read(path), experiments(cell, functions), name)
+        lacking = regimes_rows.missing(known, experiments(cell, functions), name)
         for start in range(0, len(lacking), TOGETHER):
             part, begin = lacking[start : start + TOGETHER], time.perf_counter()
             regimes_rows.complete(path, _measure(cell, part, name, choose))
